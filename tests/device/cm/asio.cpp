@@ -125,7 +125,7 @@ TEST_CASE("A handler gets the error of a refused connection", "[rdma_connect]") 
   CHECK(code);
 }
 
-TEST_CASE("A coroutine of a strand awaits on its strand", "[rdma_connect]") {
+TEST_CASE("A coroutine on a strand resumes on its strand", "[rdma_connect]") {
   net_side here;
   const auto strand = asio::make_strand(here.context);
   bool was_on_strand = false;
@@ -175,7 +175,7 @@ TEST_CASE("An operation lives in the memory of its handler's allocator", "[rdma_
   CHECK(is_done);
 }
 
-TEST_CASE("A step that has finished when it starts allocates its operation only",
+TEST_CASE("A step that finishes when it is started allocates only its operation",
           "[rdma_disconnect]") {
   net_side here;
   net_pair ends{here};
@@ -196,7 +196,8 @@ TEST_CASE("A step that has finished when it starts allocates its operation only"
 }
 
 #if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
-TEST_CASE("A step of another kind of loop ends the program", "[rdma_create_event_channel]") {
+TEST_CASE("Starting a step of an event_loop with a handler ends the program",
+          "[rdma_create_event_channel]") {
   async::event_loop other;
   CHECK(words_at_the_end([&] {
           async::connect(other, device_address(1))([](const std::error_code&, const auto&) {});
@@ -206,7 +207,8 @@ TEST_CASE("A step of another kind of loop ends the program", "[rdma_create_event
 }
 #endif
 
-TEST_CASE("A failure can be told to the step instead of the handler", "[rdma_connect]") {
+TEST_CASE("A step with report_to stores its failure there, and its handler gets no error",
+          "[rdma_connect]") {
   net_side here;
   failure why;
   bool is_done = false;
@@ -242,7 +244,7 @@ TEST_CASE("Cancelling a wait for a message leaves the connection as it is", "[ib
   CHECK(text_of(received) == "still here");
 }
 
-TEST_CASE("A sleep ends in time on an io_context beside a longer one, which can be cancelled",
+TEST_CASE("A sleep on an io_context ends on time beside a longer one, which can be cancelled",
           "[rdma_create_event_channel]") {
   net_side here;
   asio::cancellation_signal signal;
@@ -295,7 +297,7 @@ TEST_CASE("Only terminal cancellation ends a request in progress, and the connec
   CHECK(code == operation_aborted);
 }
 
-TEST_CASE("The end of a connection with a request in progress is reported later, not inside of it",
+TEST_CASE("Destroying a connection calls the handlers of its requests later, not at once",
           "[ibv_post_send][rdma_disconnect]") {
   net_side here;
   net_pair ends{here};
@@ -314,8 +316,7 @@ TEST_CASE("The end of a connection with a request in progress is reported later,
   CHECK(here.loop.connections() == 1);
 }
 
-TEST_CASE("A stored step has its own copy of what it was made from, and can be started again",
-          "[ibv_post_send]") {
+TEST_CASE("A stored step copies its arguments, and can be started again", "[ibv_post_send]") {
   net_side here;
   net_pair ends{here};
   const text_memory memory{ends.active, "stored"};
@@ -347,7 +348,7 @@ TEST_CASE("A stored step has its own copy of what it was made from, and can be s
 }
 
 #if defined(ADVERB_BOOST_ASIO) || ASIO_VERSION >= 102400
-TEST_CASE("A deferred step starts when it gets its handler, and has its own copy",
+TEST_CASE("A deferred step copies its arguments, and starts when it gets its handler",
           "[ibv_post_send]") {
   net_side here;
   net_pair ends{here};
@@ -379,7 +380,8 @@ TEST_CASE("A deadline ends the operations of Asio with ETIMEDOUT", "[rdma_discon
 }
 
 // Asio keeps the exceptions of handlers that it runs inside another, and throws them as one later.
-TEST_CASE("An exception of a handler leaves run, and no completion is lost", "[ibv_get_cq_event]") {
+TEST_CASE("An exception of a handler propagates from run, and no completion is lost",
+          "[ibv_get_cq_event]") {
   net_side here;
   net_pair ends{here};
   const text_memory memory{ends.active, "hello"};
@@ -398,9 +400,7 @@ TEST_CASE("An exception of a handler leaves run, and no completion is lost", "[i
   CHECK(sent == 4);
 }
 
-TEST_CASE(
-    "Handlers that throw at the end of a connection leave run one by one, and it is destroyed",
-    "[ibv_destroy_qp]") {
+TEST_CASE("A connection is destroyed although its last handlers throw", "[ibv_destroy_qp]") {
   net_side here;
   int finished = 0;
   {
@@ -427,7 +427,7 @@ TEST_CASE(
   CHECK(here.loop.connections() == 0);
 }
 
-TEST_CASE("A handler of a lookup that throws leaves the other lookups", "[rdma_getaddrinfo]") {
+TEST_CASE("Lookups finish although the handlers of others throw", "[rdma_getaddrinfo]") {
   net_side here;
   int finished = 0;
   for (int each = 0; each < 4; ++each) {

@@ -31,7 +31,7 @@ TEST_CASE("Senders on an io_context serve connections beside its handlers",
   check_exchange(here, ends, rounds);
 }
 
-TEST_CASE("A sender on an io_context speaks to a coroutine on the same", "[ibv_post_send]") {
+TEST_CASE("A sender and a coroutine on one io_context exchange messages", "[ibv_post_send]") {
   net_side here;
   here.spawn(net_serve(here, 1));
   std::optional<async::connection> server;

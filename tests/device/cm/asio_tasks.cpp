@@ -64,7 +64,7 @@ TEST_CASE("A task on an io_context connects to a host", "[rdma_connect][rdma_acc
   CHECK(is_connected);
 }
 
-TEST_CASE("An exception of a task leaves the run of its io_context, which can go on",
+TEST_CASE("An exception of a task propagates from run of its io_context, which can be called again",
           "[rdma_connect]") {
   task_side here;
   int answers = 0;

@@ -64,7 +64,7 @@ TEST_CASE("An adaptive loop sleeps while nothing completes, and stop wakes it",
   CHECK(server);
 }
 
-TEST_CASE("A loop that spins notices stop", "[ibv_poll_cq]") {
+TEST_CASE("stop ends the run of a loop that spins", "[ibv_poll_cq]") {
   for (const async::waiting way : {async::waiting::busy, async::waiting::adaptive}) {
     side here{{.waiting = way, .spin = timeout::endless()}};
     here.loop.spawn(serve(here, 1));
@@ -75,7 +75,7 @@ TEST_CASE("A loop that spins notices stop", "[ibv_poll_cq]") {
   }
 }
 
-TEST_CASE("None of 64 connections starves beside others", "[ibv_poll_cq]") {
+TEST_CASE("64 busy connections of a loop make progress at similar rates", "[ibv_poll_cq]") {
   constexpr std::size_t clients = 64;
   constexpr int rounds = 40;
   side here{{.completions = completions_for_many_pairs()}};
@@ -103,7 +103,7 @@ TEST_CASE("None of 64 connections starves beside others", "[ibv_poll_cq]") {
   CHECK(*std::min_element(answers.begin(), answers.end()) >= rounds / 2);
 }
 
-TEST_CASE("A deadline ends what waits with ETIMEDOUT", "[rdma_disconnect]") {
+TEST_CASE("A deadline ends the waits of a connection with ETIMEDOUT", "[rdma_disconnect]") {
   side here;
   std::error_code code;
   const auto passive = [&]() -> async::task<> {
@@ -124,7 +124,7 @@ TEST_CASE("A deadline ends what waits with ETIMEDOUT", "[rdma_disconnect]") {
   CHECK(code == std::errc::timed_out);
 }
 
-TEST_CASE("Cancelled waits leave the connection as it is", "[ibv_post_recv]") {
+TEST_CASE("A connection exchanges messages after a cancelled wait", "[ibv_post_recv]") {
   side here;
   std::error_code code;
   int answers = 0;
@@ -171,7 +171,7 @@ TEST_CASE("A cancelled wait can be repeated at once", "[ibv_post_recv]") {
   CHECK(second == std::errc::timed_out);
 }
 
-TEST_CASE("A cancelled wait for the end reports it", "[rdma_disconnect]") {
+TEST_CASE("A cancelled disconnect fails with ECANCELED", "[rdma_disconnect]") {
   side here;
   std::error_code code;
   std::optional<async::connection> server;
@@ -190,7 +190,7 @@ TEST_CASE("A cancelled wait for the end reports it", "[rdma_disconnect]") {
   CHECK(code == std::errc::operation_canceled);
 }
 
-TEST_CASE("A message can be kept beyond the end of its connection, which then ends",
+TEST_CASE("A message outlives the object of its connection, which then ends",
           "[rdma_disconnect][ibv_post_recv]") {
   side here;
   bool is_intact = false;
@@ -215,7 +215,7 @@ TEST_CASE("A message can be kept beyond the end of its connection, which then en
   CHECK(here.loop.connections() == 0);
 }
 
-TEST_CASE("The end of a listener ends the waits for its requests", "[rdma_destroy_id]") {
+TEST_CASE("Destroying a listener cancels the waits for its requests", "[rdma_destroy_id]") {
   async::event_loop loop;
   std::optional<async::listener> listener{std::in_place, loop, every_address()};
   int ended = 0;
@@ -232,7 +232,7 @@ TEST_CASE("The end of a listener ends the waits for its requests", "[rdma_destro
   CHECK(ended == 2);
 }
 
-TEST_CASE("A loop destroys its tasks with requests in progress, and its connections",
+TEST_CASE("Destroying a loop destroys its tasks with requests in progress, and its connections",
           "[rdma_destroy_id][ibv_destroy_cq]") {
   for (int each = 0; each < 8; ++each) {
     side here;
@@ -247,7 +247,7 @@ TEST_CASE("A loop destroys its tasks with requests in progress, and its connecti
   }
 }
 
-TEST_CASE("Nobody listens: a connection is refused", "[rdma_connect]") {
+TEST_CASE("A connect to a port without a listener is refused", "[rdma_connect]") {
   side here;
   std::error_code code;
   const auto active = [&]() -> async::task<> {
@@ -258,7 +258,7 @@ TEST_CASE("Nobody listens: a connection is refused", "[rdma_connect]") {
   CHECK(code);
 }
 
-TEST_CASE("A peer that does not answer the end is waited for until end_timeout",
+TEST_CASE("disconnect waits until end_timeout for a peer that does not answer",
           "[rdma_disconnect][ibv_destroy_qp][optional]") {
   if (on_iwarp())
     return tell_skip("an end without an answer", "the kernel of the peer answers for it");
@@ -300,7 +300,7 @@ TEST_CASE("A peer that does not answer the end is waited for until end_timeout",
   CHECK(has_answer);
 }
 
-TEST_CASE("An exception of a task ends the loop's run, which can go on",
+TEST_CASE("An exception of a task propagates from run, which can be called again",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   loop.spawn([]() -> async::task<> {
@@ -311,7 +311,7 @@ TEST_CASE("An exception of a task ends the loop's run, which can go on",
   loop.run();
 }
 
-TEST_CASE("A task awaits any number of tasks that end at once", "[rdma_create_event_channel]") {
+TEST_CASE("A task awaits 200,000 tasks in turn that end at once", "[rdma_create_event_channel]") {
   constexpr int count = 200'000;
   async::event_loop loop;
   int ended = 0;

@@ -60,7 +60,7 @@ async::task<> answer_all(const async::datagram_endpoint& here) {
   co_await here.close();
 }
 
-/// Asks so many times, and counts the answers.
+/// Sends a message so many times, and counts the answers.
 async::task<> ask(const async::datagram_endpoint& here, datagram_destination there, int rounds,
                   int& answers) {
   const words_on memory{here, "hello"};
@@ -74,7 +74,7 @@ async::task<> ask(const async::datagram_endpoint& here, datagram_destination the
 
 }  // namespace
 
-TEST_CASE("Endpoints without librdmacm exchange datagrams, and answer whoever asks",
+TEST_CASE("Endpoints without librdmacm exchange datagrams, and answer any sender",
           "[ibv_create_ah][ibv_post_send][ibv_modify_qp]") {
   need_datagrams();
   const context device = open_device();
@@ -131,7 +131,7 @@ TEST_CASE("A peer is found by the address of its listener", "[rdma_resolve_addr]
   CHECK(stopped);
 }
 
-TEST_CASE("An endpoint joins groups, sends to them and leaves",
+TEST_CASE("An endpoint joins multicast groups, sends to them and leaves them",
           "[rdma_join_multicast][rdma_leave_multicast]") {
   need_datagrams();
   async::event_loop loop;
@@ -167,7 +167,7 @@ TEST_CASE("An endpoint joins groups, sends to them and leaves",
   second.close();
 }
 
-TEST_CASE("Cancelled waits leave an endpoint as it is, and its end cancels the others",
+TEST_CASE("cancel_waits ends the current waits of an endpoint, and cancel the later ones too",
           "[ibv_modify_qp]") {
   need_datagrams();
   async::event_loop loop;
@@ -196,7 +196,7 @@ TEST_CASE("Cancelled waits leave an endpoint as it is, and its end cancels the o
   CHECK(joined == std::errc::operation_canceled);
 }
 
-TEST_CASE("An endpoint needs the address of a device, and a queue pair on the loop's queue",
+TEST_CASE("An endpoint without a device's address or a queue pair on the loop's queue is refused",
           "[rdma_bind_addr]") {
   need_datagrams();
   const context device = open_device();

@@ -13,7 +13,7 @@
 
 using namespace async_test;
 
-TEST_CASE("Shared blocks that run low are an event of the device",
+TEST_CASE("A shared receive queue below its limit raises a device event",
           "[ibv_get_async_event][ibv_ack_async_event][ibv_modify_srq]") {
   side here{{.shared_receives = 6, .shared_block_size = 64}};
   std::optional<async::device_events> events;
@@ -59,7 +59,7 @@ TEST_CASE("Shared blocks that run low are an event of the device",
   CHECK(end == std::errc::operation_canceled);
 }
 
-TEST_CASE("A cancelled wait for events leaves them to the next", "[ibv_get_async_event]") {
+TEST_CASE("Each wait for device events can be cancelled", "[ibv_get_async_event]") {
   const context device = open_device();
   async::event_loop loop;
   const async::device_events events{loop, device};

@@ -106,7 +106,7 @@ TEST_CASE("Acknowledged messages in shared blocks arrive before the end of the s
   }
 }
 
-TEST_CASE("A queue pair that failed before the peer answered does not look like an orderly end",
+TEST_CASE("A stream fails with ECONNRESET if the queue pair fails before the peer disconnects",
           "[rdma_disconnect][optional]") {
   if (on_iwarp())
     skip("a broken connection", "iWARP reports a broken connection and a whole one alike");
@@ -133,7 +133,7 @@ TEST_CASE("A queue pair that failed before the peer answered does not look like 
   CHECK(all.end == std::errc::connection_reset);
 }
 
-TEST_CASE("A peer that breaks the connection and then disconnects ends no whole stream",
+TEST_CASE("A stream fails with ECONNRESET if the peer breaks the connection and then disconnects",
           "[rdma_disconnect][optional]") {
   if (on_iwarp())
     skip("a broken connection", "iWARP reports a broken connection and a whole one alike");
@@ -168,7 +168,8 @@ TEST_CASE("A peer that breaks the connection and then disconnects ends no whole 
   CHECK(all.end == std::errc::connection_reset);
 }
 
-TEST_CASE("An end that the peer has confirmed stays one after end_timeout", "[rdma_disconnect]") {
+TEST_CASE("disconnect succeeds after end_timeout if the peer has confirmed the end",
+          "[rdma_disconnect]") {
   side here;
   std::error_code passive_end = std::make_error_code(std::errc::io_error);
   std::error_code active_end = passive_end;
@@ -231,7 +232,7 @@ TEST_CASE("A receive that fails before the connection is established disconnects
   }
 }
 
-TEST_CASE("A held connection whose queue pair is destroyed still has its domain",
+TEST_CASE("A connection keeps its protection domain after its queue pair is destroyed",
           "[ibv_destroy_qp]") {
   side here;
   bool is_same = false;
@@ -256,7 +257,8 @@ TEST_CASE("A held connection whose queue pair is destroyed still has its domain"
   CHECK(is_same);
 }
 
-TEST_CASE("A late answer does not end the step after a connect that timed out", "[rdma_connect]") {
+TEST_CASE("A late answer to a connect that timed out does not end the next step",
+          "[rdma_connect]") {
   side here;
   std::error_code connected;
   std::optional<cm::rejection> rejection;
@@ -323,7 +325,7 @@ TEST_CASE("A step that a cancelled wait starts is not cancelled", "[rdma_disconn
   CHECK(!end);
 }
 
-TEST_CASE("Impossible options are reported where the step reports, and named", "[rdma_connect]") {
+TEST_CASE("A step fails with EINVAL and names an impossible option", "[rdma_connect]") {
   side here;
   std::vector<failure> why(3);
   const auto active = [&]() -> async::task<> {
@@ -345,7 +347,7 @@ TEST_CASE("Impossible options are reported where the step reports, and named", "
   CHECK(why[2].explanation() == "max_send_wr is 0: a connection needs at least 1");
 }
 
-TEST_CASE("A deadline does not wake the loop before it", "[rdma_connect]") {
+TEST_CASE("A deadline does not wake the loop early", "[rdma_connect]") {
   side here;
   int next = 0;
   int next_after_end = 0;

@@ -125,7 +125,7 @@ struct tally {
   int left_behind = 0;
   /// Blocks that were changed after they had been given back.
   int changed_blocks = 0;
-  /// How often each kind of end was chosen.
+  /// The number of times that each kind of end was chosen.
   std::map<std::string_view, int> ends;
 
   [[nodiscard]] bool is_right() const {
@@ -232,7 +232,7 @@ struct by_tasks {
   std::vector<std::unique_ptr<task>> actors;
 };
 
-/// What a handler throws.
+/// The exception that a handler throws.
 struct told {};
 
 /// Coroutines on an io_context, and handlers.
@@ -548,7 +548,7 @@ class world {
             co_await Framework::wait(of.handle.write(memory.forbidden(1, size), payload));
             break;
           case 3:
-            // Nobody learns when this has been completed, so its block is never given back.
+            // The completion of this post is not reported, so its block is never given back.
             if (const auto third = memory.take()) {
               std::ranges::fill(memory.bytes(*third), filling);
               static_cast<void>(of.handle.post(send(memory.buffer(*third, size))));
@@ -589,7 +589,7 @@ class world {
   std::optional<async::listener> listener_;
 };
 
-/// Runs the rounds that the environment asks for; else a few. May run on any thread.
+/// Runs rounds for as long as the environment requests, else a few. May run on any thread.
 template <class Framework>
 tally play_rounds(std::uint32_t seed, int rounds) {
   const std::string seconds = environment("ADVERB_ENDS_SECONDS");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tasks of a loop have beside connections: events, functions that return tasks, ranges of
+// Features of a loop's tasks other than connections: events, functions that return tasks, ranges of
 // tasks, signals, and memory that the loop keeps.
 #include <chrono>
 #include <csignal>
@@ -60,7 +60,7 @@ TEST_CASE("An event resumes every task that waits for it", "[rdma_create_event_c
   CHECK(resumed == 3);
 }
 
-TEST_CASE("A wait for an event ends at its limit, or with ECANCELED",
+TEST_CASE("A wait for an event returns false at its time limit, and can be cancelled",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   async::event done{loop};
@@ -85,7 +85,7 @@ TEST_CASE("A wait for an event ends at its limit, or with ECANCELED",
   CHECK(why == std::errc::operation_canceled);
 }
 
-TEST_CASE("A wait that an event has ended stays so when the event is reset",
+TEST_CASE("Resetting an event does not undo the waits that it has ended",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   async::event ready{loop};
@@ -116,7 +116,7 @@ TEST_CASE("A spawned lambda keeps its captures until its task has ended",
   CHECK(result == std::string(100, 'x'));
 }
 
-TEST_CASE("A vector of tasks is awaited, and their results are in its order",
+TEST_CASE("Awaiting a vector of tasks returns their results in its order",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   const auto number = [&](int value) -> async::task<int> {
@@ -156,8 +156,7 @@ TEST_CASE("A signal ends the run of a loop", "[rdma_create_event_channel]") {
   loop.cancel_sleeps();
 }
 
-TEST_CASE("Memory of the loop outlasts a task that is destroyed while the device uses it",
-          "[ibv_dereg_mr]") {
+TEST_CASE("Memory of the loop that the device uses outlives its task", "[ibv_dereg_mr]") {
   side here;
   std::size_t sent = 0;
   const auto passive = [&]() -> async::task<> {
@@ -196,7 +195,7 @@ TEST_CASE("Memory of the loop is freed when no connection uses it any more", "[i
       co_await server.send(memory.buffer());
     }
     co_await async::sleep_for(here.loop, 1ms);
-    // Of the regions in the domain only the blocks are left.
+    // The blocks are the only regions left in the domain.
     std::error_code why;
     async::loop_memory more = server.memory(1'000, access_right::local_write, why);
     CHECK(!why);
@@ -209,7 +208,7 @@ TEST_CASE("Memory of the loop is freed when no connection uses it any more", "[i
   here.loop.run();
 }
 
-TEST_CASE("A full send queue drops a message that nobody waits for", "[ibv_post_send]") {
+TEST_CASE("try_send drops a message if the send queue is full", "[ibv_post_send]") {
   side here;
   int dropped = 0;
   std::string received;
@@ -235,7 +234,8 @@ TEST_CASE("A full send queue drops a message that nobody waits for", "[ibv_post_
   CHECK(received == std::string(static_cast<std::size_t>(20 - dropped), 'x') + "end");
 }
 
-TEST_CASE("A connection whose blocks are all held says so", "[ibv_post_recv]") {
+TEST_CASE("why_stalled reports that the program holds every block of a connection",
+          "[ibv_post_recv]") {
   side here;
   std::string reason;
   std::string before;
@@ -260,7 +260,7 @@ TEST_CASE("A connection whose blocks are all held says so", "[ibv_post_recv]") {
   CHECK(reason == "the program holds every block: the next message arrives when one is destroyed");
 }
 
-TEST_CASE("A message that arrives in time counts before the deadline of a busy loop",
+TEST_CASE("A message that arrives before the deadline is received although the loop runs late",
           "[ibv_poll_cq]") {
   side here;
   std::error_code why = std::make_error_code(std::errc::io_error);
@@ -356,7 +356,7 @@ TEST_CASE("A loop that cannot be created leaks no descriptor",
   CHECK(failures >= 3);
 }
 
-TEST_CASE("A flood of connection requests leaves other work its turns",
+TEST_CASE("A posted function runs during a flood of connection requests",
           "[rdma_get_cm_event][optional]") {
   if (on_iwarp())
     skip("a flood of connection requests", "soft-iWARP makes no 150 queue pairs in one process");

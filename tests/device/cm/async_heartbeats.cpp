@@ -71,7 +71,7 @@ TEST_CASE("A peer whose process is stopped ends the connection after dead_after"
   CHECK(noticed < 10s);
 }
 
-TEST_CASE("Peers that are silent, or that leave messages untaken, are not dead",
+TEST_CASE("Silent peers, and peers that leave messages unread, are not reported as dead",
           "[rdma_connect][optional]") {
   if (on_iwarp())
     return tell_skip("messages without a receive", "iWARP ends the connection of such a message");
@@ -114,7 +114,8 @@ TEST_CASE("Peers that are silent, or that leave messages untaken, are not dead",
   CHECK_FALSE(passive_end);
 }
 
-TEST_CASE("Heartbeats need a peer that sends them", "[rdma_connect][rdma_accept]") {
+TEST_CASE("Accepting with heartbeats fails with EPROTO if the peer has none",
+          "[rdma_connect][rdma_accept]") {
   side here;
   failure accepted;
   std::error_code rejected;
@@ -134,7 +135,7 @@ TEST_CASE("Heartbeats need a peer that sends them", "[rdma_connect][rdma_accept]
   CHECK(rejected == rejected_by_program());
 }
 
-TEST_CASE("A connect with heartbeats to a listener of librdmacm alone fails with EPROTO",
+TEST_CASE("Connecting with heartbeats to a plain librdmacm listener fails with EPROTO",
           "[rdma_connect]") {
   side here;
   auto plain = cm::listener<transport::rc>::create(every_address());
@@ -180,7 +181,7 @@ TEST_CASE("Private data of the program arrives beside heartbeats", "[rdma_connec
   CHECK(answer == "seven");
 }
 
-TEST_CASE("A dead_after that is too short is refused and named", "[rdma_connect]") {
+TEST_CASE("A dead_after below 20 ms is refused", "[rdma_connect]") {
   side here;
   async::connection_options hasty = beating;
   hasty.dead_after = 19ms;

@@ -43,7 +43,7 @@ async::task<> knock(side& here, std::uint32_t number, std::error_code& code,
 
 }  // namespace
 
-TEST_CASE("A request shows who asks before it is accepted, and the answer carries data",
+TEST_CASE("A request provides the peer's address and data before it is accepted with an answer",
           "[rdma_accept][rdma_connect]") {
   side here;
   std::optional<std::uint32_t> question;
@@ -75,8 +75,7 @@ TEST_CASE("A request shows who asks before it is accepted, and the answer carrie
   CHECK(answer == 7U);
 }
 
-TEST_CASE("A request is rejected by the program, or as it dies without an answer",
-          "[rdma_reject]") {
+TEST_CASE("A request is rejected by the program, or by its destructor", "[rdma_reject]") {
   side here;
   std::error_code refused;
   std::error_code dropped;
@@ -146,7 +145,7 @@ TEST_CASE("Requests beyond the backlog are rejected", "[rdma_listen][optional]")
   CHECK(served == 2);
 }
 
-TEST_CASE("A connect that is not answered fails at its limit", "[rdma_connect]") {
+TEST_CASE("A connect that is not answered fails at its time limit", "[rdma_connect]") {
   side here;
   failure why;
   async::connection_request kept;
@@ -164,7 +163,8 @@ TEST_CASE("A connect that is not answered fails at its limit", "[rdma_connect]")
   CHECK(here.loop.connections() == 0);
 }
 
-TEST_CASE("An acceptance that is not taken fails at its limit", "[rdma_accept][optional]") {
+TEST_CASE("An accept that the peer does not confirm fails at its time limit",
+          "[rdma_accept][optional]") {
   if (on_iwarp())
     return tell_skip("acceptances that are not taken", "the kernel takes them for the program");
   side here;
@@ -182,7 +182,7 @@ TEST_CASE("An acceptance that is not taken fails at its limit", "[rdma_accept][o
   CHECK(here.loop.connections() == 0);
 }
 
-TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are rejected",
+TEST_CASE("Waits for requests are cancelled, and requests that are not taken are rejected",
           "[rdma_reject]") {
   std::error_code refused;
   std::error_code cancelled;
@@ -212,7 +212,7 @@ TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are 
   CHECK(refused == rejected_by_program());
 }
 
-TEST_CASE("A peer that does not finish the handshake holds up no other", "[rdma_accept]") {
+TEST_CASE("A peer that does not finish the handshake does not delay others", "[rdma_accept]") {
   side here;
   auto idle = cm::connector<transport::rc>::create()
                   .resolve_address(here.address())
@@ -236,10 +236,10 @@ TEST_CASE("A peer that does not finish the handshake holds up no other", "[rdma_
   CHECK(answers == 1);
 }
 
-TEST_CASE("A listener goes on after a client that is killed before its request is accepted",
+TEST_CASE("A listener continues after a client is killed before its request is accepted",
           "[rdma_accept][rdma_get_cm_event]") {
   side here;
-  child_process client{"role: a client that asked", here.port()};
+  child_process client{"role: a client that sent its request", here.port()};
   std::error_code code;
   int answers = 0;
   const auto passive = [&]() -> async::task<> {

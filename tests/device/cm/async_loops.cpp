@@ -78,7 +78,7 @@ struct pipe_ends {
 
 }  // namespace
 
-TEST_CASE("Tasks sleep as long as they ask, and wake in the order of their times",
+TEST_CASE("Tasks sleep at least as long as requested, and wake in the order of their times",
           "[rdma_create_event_channel]") {
   for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
     async::event_loop loop{{.waiting = way}};
@@ -180,7 +180,7 @@ TEST_CASE("A posted function that throws ends run, and the next run calls the ot
   CHECK(called == std::vector{1, 2, 3});
 }
 
-TEST_CASE("What was posted and not called is destroyed with its loop",
+TEST_CASE("Posted functions that were not called are destroyed with their loop",
           "[rdma_create_event_channel]") {
   const auto shared = std::make_shared<int>();
   {
@@ -191,7 +191,7 @@ TEST_CASE("What was posted and not called is destroyed with its loop",
   CHECK(shared.use_count() == 1);
 }
 
-TEST_CASE("The end of a spawned task goes to its function, and the loop goes on",
+TEST_CASE("The function given to spawn gets the end of its task, and the loop continues",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   std::vector<std::string> ends;
@@ -222,7 +222,8 @@ TEST_CASE("The end of a spawned task goes to its function, and the loop goes on"
   CHECK(ended == std::vector{1});
 }
 
-TEST_CASE("A task that its loop destroys has no end", "[rdma_create_event_channel]") {
+TEST_CASE("The function given to spawn is not called if the loop destroys its task",
+          "[rdma_create_event_channel]") {
   bool has_end = false;
   {
     async::event_loop loop;
@@ -232,7 +233,7 @@ TEST_CASE("A task that its loop destroys has no end", "[rdma_create_event_channe
   CHECK_FALSE(has_end);
 }
 
-TEST_CASE("Each run throws one of the exceptions of tasks, and none is lost",
+TEST_CASE("Each run throws one exception of a task, and none is lost",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   loop.spawn(fail_after(loop, 0ms, "first"));
@@ -330,8 +331,7 @@ TEST_CASE("Several tasks that a task awaits are destroyed with it", "[rdma_creat
   CHECK(shared.use_count() == 1);
 }
 
-TEST_CASE("A descriptor that cannot be watched fails the call that needs it",
-          "[ibv_get_async_event]") {
+TEST_CASE("device_events fails if its descriptor cannot be watched", "[ibv_get_async_event]") {
   const context device = open_device();
   async::event_loop loop;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
@@ -349,7 +349,7 @@ TEST_CASE("A descriptor that cannot be watched fails the call that needs it",
   CHECK_FALSE(why);
 }
 
-TEST_CASE("A task waits until a descriptor is readable, or for a time",
+TEST_CASE("A task waits until a descriptor is readable, or until its time limit",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   pipe_ends pipe;
@@ -402,7 +402,8 @@ TEST_CASE("A task that a readable descriptor resumes may end the other waits",
   loop.reset();
 }
 
-TEST_CASE("A descriptor that cannot be waited for is reported", "[rdma_create_event_channel]") {
+TEST_CASE("readable fails if its descriptor is invalid or already waited for",
+          "[rdma_create_event_channel]") {
   async::event_loop loop;
   const pipe_ends pipe;
   std::error_code closed;

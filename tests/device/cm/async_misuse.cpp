@@ -109,8 +109,7 @@ TEST_CASE("Events of a device that could not be watched end the program with a s
   CHECK(words_at_the_end([&] { failed.cancel_waits(); }) == empty);
 }
 
-TEST_CASE("A task that was moved from ends the program where it is used",
-          "[rdma_create_event_channel]") {
+TEST_CASE("Using a task that was moved from ends the program", "[rdma_create_event_channel]") {
   async::event_loop loop;
   async::task<> task = nothing();
   const async::task<> taken = std::move(task);

@@ -105,7 +105,7 @@ TEST_CASE("A connection without librdmacm ends when its peer is gone, and its re
   CHECK(waiting == completion_status::retries_exceeded);
 }
 
-TEST_CASE("A queue pair that fails behind the loop ends its connection with ECONNRESET",
+TEST_CASE("A queue pair that is moved to ERR outside the loop ends its connection with ECONNRESET",
           "[ibv_modify_qp]") {
   pairs both;
   both.connect();

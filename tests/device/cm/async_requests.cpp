@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What asynchronous connections post: chains, more than there is room for, and what fails.
+// Requests of asynchronous connections: chains, more requests than there is room for, and failures.
 #include <array>
 #include <chrono>
 #include <coroutine>
@@ -40,7 +40,7 @@ async::task<Remote> announced(const async::connection& server) {
 
 }  // namespace
 
-TEST_CASE("A chain has one completion, and its writes are there before the message",
+TEST_CASE("A chain has one completion, and its writes arrive before its message",
           "[ibv_post_send][ibv_poll_cq]") {
   side here;
   std::array<std::uint64_t, 2> written{};
@@ -189,7 +189,7 @@ TEST_CASE("Destroying a task with a request in progress ends its connection", "[
   CHECK(why == std::errc::operation_canceled);
 }
 
-TEST_CASE("Both sides have a peer without a block try again after 0.64 ms", "[ibv_modify_qp]") {
+TEST_CASE("Both sides have an RNR timer of 0.64 ms", "[ibv_modify_qp]") {
   side here;
   std::vector<rnr_timer> timers;
   const auto note_timer_of = [&](const async::connection& of) {
@@ -293,7 +293,7 @@ TEST_CASE("Atomics are performed in the order in which they were started",
   CHECK(shared_number == 7);
 }
 
-TEST_CASE("A window is bound and announced in one step, and closed by its owner or by the peer",
+TEST_CASE("A memory window is bound and sent in one step, and invalidated by its owner or the peer",
           "[ibv_post_send][ibv_poll_cq]") {
   side here;
   std::array<char, 64> text{};

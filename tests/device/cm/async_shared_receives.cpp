@@ -27,7 +27,7 @@ namespace {
 
 constexpr async::connection_options sharing{.max_send_wr = 4, .shared = true};
 
-/// Asks with words of its own, so that an answer of another connection is noticed.
+/// Sends words of its own, so that an answer of another connection is noticed.
 async::task<> ask_own(side& here, int number, int& answers) {
   const std::string words = "number " + std::to_string(number);
   async::connection server = co_await async::connect(here.loop, here.address(), small);
@@ -42,7 +42,7 @@ async::task<> ask_own(side& here, int number, int& answers) {
 
 }  // namespace
 
-TEST_CASE("Connections with fewer shared blocks than connections all get their own messages",
+TEST_CASE("Connections that share fewer blocks than connections get their own messages",
           "[ibv_create_srq][ibv_post_srq_recv]") {
   constexpr int clients = 12;
   // Peers wait for a block, but not on iWARP, where each needs two: its next question may overtake
@@ -58,7 +58,7 @@ TEST_CASE("Connections with fewer shared blocks than connections all get their o
   }
 }
 
-TEST_CASE("Messages in shared blocks outlast the end of their connection, and the blocks return",
+TEST_CASE("Messages in shared blocks outlive their connection, and their blocks are posted again",
           "[rdma_disconnect]") {
   constexpr int rounds = 6;
   side here{with_shared(4)};
@@ -91,7 +91,7 @@ TEST_CASE("Messages in shared blocks outlast the end of their connection, and th
     CHECK(arrived[each] == std::string_view{"abc"}.substr(each % 3, 1));
 }
 
-TEST_CASE("Messages that nobody took return their blocks with the connection",
+TEST_CASE("The shared blocks of unread messages are posted again after their connection ends",
           "[ibv_post_srq_recv]") {
   side here{with_shared(4)};
   constexpr int rounds = 6;
@@ -122,7 +122,7 @@ TEST_CASE("Messages that nobody took return their blocks with the connection",
 }
 
 TEST_CASE(
-    "A message that is too long for a shared block ends its connection, and the block returns",
+    "A message too long for its shared block ends the connection, and the block is posted again",
     "[ibv_post_srq_recv]") {
   constexpr std::uint32_t blocks = 2;
   async::device_loop_options options = with_shared(blocks);
@@ -162,7 +162,7 @@ TEST_CASE(
   CHECK(arrived == "short");
 }
 
-TEST_CASE("A loop without shared blocks refuses connections that want them", "[ibv_create_srq]") {
+TEST_CASE("A loop without shared receives refuses connections that need them", "[ibv_create_srq]") {
   side here;
   failure why;
   std::error_code refused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of asynchronous connections share: a loop with a listener, and an echo.
+// Shared by the tests of asynchronous connections: a loop with a listener, and an echo.
 #pragma once
 
 #include <array>

@@ -30,7 +30,7 @@ constexpr int rounds = 50;
   return net_side{{}, address};
 }
 
-/// Answers a client with one message at a time, and says the word after the first.
+/// Answers a client with one message at a time, and reports each to the parent process.
 async::task<> answer(async::listener& listener) {
   async::connection client = co_await listener.accept(small);
   while (const async::message message = co_await client.next()) {
@@ -74,7 +74,7 @@ void speak_again() {
 constexpr async::connection_options short_end{
     .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 1s};
 
-/// How a connection to a peer that is gone has ended.
+/// The end of a connection to a peer that is gone.
 struct ended {
   bool has_answer = false;
   std::error_code wait;
@@ -82,7 +82,7 @@ struct ended {
   bool has_message = true;
 };
 
-/// Asks once, waits for a message that does not come, and sends another.
+/// Gets one answer, waits for a message that does not come, and sends another.
 async::task<> outlive(async::device_loop& loop, cm::socket_address address, timeout limit,
                       ended& how) {
   async::connection server = co_await async::connect(loop, address, short_end);
@@ -184,7 +184,7 @@ async::task<> accept_until_power_off(async::event_loop& loop, async::listener& l
   while (true) loop.spawn(take_until_power_off(co_await listener.accept(small), messages));
 }
 
-/// How the connections to a machine without power have ended.
+/// The ends of the connections to a machine without power.
 struct lost {
   int sent = 0;
   std::error_code request;
@@ -276,7 +276,7 @@ TEST_CASE("role: an asynchronous server", "[.]") {
   here.loop.run();
 }
 
-TEST_CASE("Tasks on two loops speak to each other", "[rdma_connect][rdma_accept]") {
+TEST_CASE("Tasks on the loops of two processes exchange messages", "[rdma_connect][rdma_accept]") {
   two_sides_of(
       task_side,
       [](side& here) {
@@ -293,7 +293,8 @@ TEST_CASE("Tasks on two loops speak to each other", "[rdma_connect][rdma_accept]
       });
 }
 
-TEST_CASE("Coroutines on two io_contexts speak to each other", "[rdma_connect][rdma_accept]") {
+TEST_CASE("Coroutines on the io_contexts of two processes exchange messages",
+          "[rdma_connect][rdma_accept]") {
   two_sides_of(
       asio_side,
       [](net_side& here) {

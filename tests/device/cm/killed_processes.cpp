@@ -30,7 +30,7 @@ TEST_CASE("role: a client that resolved", "[.]") {
   child_process::say_and_stay();
 }
 
-TEST_CASE("role: a client that asked", "[.]") {
+TEST_CASE("role: a client that sent its request", "[.]") {
   auto ready = ready_for(device_address(child_process::port()));
   ready.identifier().connect({});
   child_process::say_and_stay();
@@ -152,7 +152,7 @@ TEST_CASE("A server survives a client that is killed before it requests a connec
 TEST_CASE("A server survives a client that is killed before its request is taken",
           "[rdma_accept]") {
   const server serving;
-  child_process client{"role: a client that asked", serving.listener.port()};
+  child_process client{"role: a client that sent its request", serving.listener.port()};
   static_cast<void>(client.word());
   client.kill();
   // The request is there still, and shows its end by what can no longer be done with it.
@@ -173,7 +173,7 @@ TEST_CASE("A server survives a client that is killed before its request is taken
 TEST_CASE("A server survives a client that is killed while its request is examined",
           "[rdma_accept][rdma_reject]") {
   const server serving;
-  child_process client{"role: a client that asked", serving.listener.port()};
+  child_process client{"role: a client that sent its request", serving.listener.port()};
   auto ready = next_ready(serving.listener);
   static_cast<void>(client.word());
   client.kill();
