@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the options of adverb_perf change.
+# The effects of the options of adverb_perf.
 source "$(dirname "$0")/support/perf.bash"
 
 # has_rows SIZE…: the tables of the last client and server have a row for each size, in order.
@@ -45,7 +45,7 @@ has_json '"iterations":[1-9]'
 measures send lat RC classic -D 1
 has_json '"iterations":[1-9]'
 
-# As JSON on standard output there is nothing else.
+# The JSON report on standard output is the only output.
 works "JSON instead of a table" "$perf" send lat -n 20 -- "$perf" send lat -n 20 --json
 prints client '^\{"benchmark":"send","kind":"lat",.*\}$'
 problem=''

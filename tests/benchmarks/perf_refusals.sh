@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What adverb_perf says when its arguments cannot be, when both ends have other ones, and when it is
-# interrupted.
+# The messages of adverb_perf for impossible arguments, for ends whose arguments differ, and after
+# an interrupt.
 source "$(dirname "$0")/support/perf.bash"
 
-# differs PATTERN SERVER-OPTION CLIENT-OPTION…: both ends say so.
+# differs PATTERN SERVER-OPTION CLIENT-OPTION…: both ends report the difference.
 differs() {
   local pattern=$1 problem theirs ours
   read -ra theirs <<<"$2"
@@ -46,13 +46,14 @@ refuses_argument 'not expected: --frobnicate; --help lists the options' send lat
 refuses "a report that cannot be written" 1 'cannot write the results to /nowhere/report' \
   adverb_perf send lat --json=/nowhere/report
 
-# One end is interrupted while both measure: it says so, tells what it had until then, and both end.
+# One end is interrupted while both measure: it reports the interrupt and its results until then,
+# and both end.
 "$perf" send lat -a -D 1 >"$scratch/server.out" 2>&1 &
 server=$!
 wait_until_listening "$server"
 "$perf" send lat -a -D 1 "--json=$scratch/interrupted.json" 127.0.0.1 >"$scratch/client.out" 2>&1 &
 client=$!
-# There is something to tell as soon as the first size has its row.
+# There are results as soon as the first size has its row.
 until has_line client '^ +2 ' || ! kill -0 "$client" 2>/dev/null; do pause 0.1; done
 kill -INT "$client"
 client_status=0 problem=''

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What adverb_perf tells of the times that it took, against what is found by counting.
+// The statistics that adverb_perf reports of its times, compared with those found by counting.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ TEST_CASE("the median is in the middle, or between the two that are there") {
   CHECK(perf::summarize(one, 1).median == 3);
 }
 
-TEST_CASE("everything is told in the unit that is asked for") {
+TEST_CASE("all statistics are in the requested unit") {
   std::vector<std::uint64_t> values{10, 20, 30, 40};
   const perf::latency_summary found = perf::summarize(values, 0.5);
   CHECK(found.min == 5);
@@ -79,7 +79,7 @@ TEST_CASE("everything is told in the unit that is asked for") {
   CHECK(found.max == 20);
 }
 
-TEST_CASE("of nothing everything is zero") {
+TEST_CASE("the statistics of no values are zero") {
   std::vector<std::uint64_t> none;
   CHECK(perf::summarize(none, 1).max == 0);
 }

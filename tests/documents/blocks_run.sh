@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what the documents say of code blocks that run: the fragments, the programs, which print what
-# the page says, and the shell scripts, which find the examples in the PATH.
+# Runs the code blocks of the documents that can run: the fragments, the programs, which print what
+# the page states, and the shell scripts, which find the examples in the PATH.
 set -u
 cd "${ADVERB_PROGRAMS:?}" || exit 1
 PATH=$PWD/../../examples:$PATH

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the fragments in the documents are compiled in: a fragment is the body of a member function
+// The surroundings of the fragments in the documents: a fragment is the body of a member function
 // of a struct that derives from one of these. It may use the members, and declare their names anew.
 // Members without an initialiser exist for the compiler alone: such surroundings do not run.
 #pragma once
@@ -31,7 +31,7 @@
 
 #include "../support/senders.hpp"
 
-/// What a program of the reader's has: functions of any arguments.
+/// A function of the reader's program, with any arguments.
 struct any_function {
   void operator()(const auto&... /*unused*/) const {}
 };
@@ -168,7 +168,7 @@ struct a_larger_registration : a_connected_pair {
   adverb::memory_region all;
 };
 
-/// What the other side of a memory window gets.
+/// The side that is granted a memory window.
 struct the_peer_of_a_window : a_connected_pair {
   std::span<const std::byte, 24> message;
 };

@@ -20,7 +20,7 @@ namespace {
 
 using namespace adverb;
 
-/// What only an instantiation shows.
+/// Code whose warnings appear only when it is instantiated.
 [[maybe_unused]] void use(context_ref context, protection_domain_ref domain,
                           completion_queue_ref queue) {
   auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq = queue});

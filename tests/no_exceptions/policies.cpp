@@ -39,7 +39,7 @@ void a_failure_is_explained() {
   check(std::string_view{why.what()}.starts_with("ibv_"), "the failure begins with the verb");
 }
 
-// How a process ends that opens the device without an error policy and with this hook.
+// The status of a process that opens the device without an error policy and with this hook.
 int status_with(adverb::failure_hook hook) {
   const pid_t child = fork();
   check(child >= 0, "a process can be made");

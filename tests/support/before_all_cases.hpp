@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// What a test program does once before its cases, each of which has a process that is forked then.
-/// A program that has nothing to do does not define it.
+/// Called once before the cases of a test program, each of which runs in a process that is forked
+/// afterwards. A program that has nothing to do does not define it.
 [[gnu::weak]] void before_all_cases();

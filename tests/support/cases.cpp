@@ -7,11 +7,11 @@
 //   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
 //                                    its own; without arguments a program does the same
 //
-// With other arguments Catch2 runs what they select, in one process: what a case leaves behind on
-// purpose is there for the next one. With --each-case a crash loses its own case only, and a case
-// that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is killed. If $ADVERB_CASES
-// names a file, only the cases that it lists run. What is printed for each case is read by
-// support/verdict.
+// Other arguments go to Catch2, which runs the selected cases in one process: a case can leave
+// something behind on purpose for the next one. If each case has a process, a crash loses its own
+// case only, and a case that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is
+// killed. If $ADVERB_CASES names a file, only the cases that it lists run. The output for each case
+// is read by support/verdict.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -106,7 +106,7 @@ extern "C" void end_with_case(int signal) {
 }
 
 struct outcome {
-  std::optional<int> status;  // As waitpid(2) has it; none if the case was killed for its time.
+  std::optional<int> status;  // The status of waitpid(2); none if the case was killed for its time.
   std::string output;
 };
 
@@ -163,7 +163,7 @@ struct outcome {
   return result;
 }
 
-/// How many assertions Catch2 says that a case which passed has made.
+/// Returns the number of assertions of a passed case, as Catch2 has printed it.
 [[nodiscard]] long assertions_in(std::string_view output) {
   constexpr std::string_view words = "All tests passed (";
   const auto at = output.rfind(words);
@@ -191,7 +191,8 @@ struct outcome {
   return cases;
 }
 
-/// Where two machines run the same cases, both begin a case together, however the last one ended.
+/// If two machines run the same cases, waits until both can begin the case, however the last one
+/// ended.
 void meet_the_other_host(int number) {
   const char* const hosts = std::getenv("SOFTRDMA_HOSTS");
   if (hosts == nullptr || std::string_view{hosts} != "2") return;
@@ -229,7 +230,7 @@ void meet_the_other_host(int number) {
     failed += what.starts_with("failed") ? 1 : 0;
     skipped += what == "skipped" ? 1 : 0;
     assertions += assertions_in(result.output);
-    // Of a case that passed only what it skipped is of interest.
+    // The output of a passed case is of interest only if it skipped something.
     if (what != "passed" || result.output.find("adverb-skip: ") != std::string::npos) {
       std::fputs(result.output.c_str(), stdout);
       if (!result.output.empty() && result.output.back() != '\n') std::putchar('\n');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where devices differ from the specification, or choose where it allows a choice. Tests look up
-// facts by name. scripts/device-facts-page writes docs/device_facts.md from this table.
+// The points in which devices differ from the specification, or choose if it allows a choice. Tests
+// look up facts by name. scripts/device-facts-page writes docs/device_facts.md from this table.
 #pragma once
 
 #include <compare>

@@ -1,7 +1,7 @@
 # cmake -DPROGRAM=FILE -DOUTPUT=FILE -DPREFIX=… [-DLOG=FILE -DFIXTURE=… -DVERDICT=FILE]
 #       [-DSOURCES=…] -DPROPERTIES=… -P discover_cases.cmake
 #
-# Asks a test program for its cases, and writes a file that ctest includes: a test for each case,
+# Lists the cases of a test program, and writes a file that ctest includes: a test for each case,
 # named PREFIX and the case. A test runs its case; or, with LOG, it reads how the case ended when the
 # fixture ran all of them.
 cmake_minimum_required(VERSION 3.22)
@@ -9,7 +9,7 @@ execute_process(
   COMMAND "${PROGRAM}" --list-cases
   OUTPUT_VARIABLE cases
   COMMAND_ERROR_IS_FATAL ANY)
-# What has a meaning in a list must not be split at it.
+# Characters with a meaning in lists must not split a name.
 string(REPLACE ";" "\\;" cases "${cases}")
 string(REPLACE "[" "<bracket>" cases "${cases}")
 string(REPLACE "]" "<tekcarb>" cases "${cases}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a program ends that does what is never right.
+// The last message of a program that ends because of its own mistake.
 #pragma once
 
 #include <csignal>
@@ -12,8 +12,8 @@
 #include <adverb/core/failure.hpp>
 #include <support/catch.hpp>
 
-/// Calls the function in a process of its own, and returns what it told the failure hook before it
-/// aborted; "it went on" if it did not.
+/// Calls the function in a process of its own, and returns the message that the failure hook got
+/// before it aborted; "it went on" if it did not.
 template <class Function>
 std::string words_at_the_end(const Function& function) {
   int ends[2] = {};

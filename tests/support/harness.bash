@@ -5,7 +5,8 @@ set -u
 
 programs=${ADVERB_PROGRAMS:?"the folder of the programs that are tested"}
 PATH=$PATH:/usr/sbin:/sbin
-# Where the device sends from: rdma-core's programs do not find that out by themselves.
+# The index of the GID that the device sends from: rdma-core's programs do not find it by
+# themselves.
 gid_index=${SOFTRDMA_GID_INDEX:?"tests/softrdma/run says what the device is like"}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -18,8 +19,8 @@ pause() {
   read -r -t "$1" -u "$silence"
 }
 
-# verdict NAME PROBLEM: counts a case, which has passed if there is no problem. Tells the problem
-# with what the programs printed.
+# verdict NAME PROBLEM: counts a case, which has passed if there is no problem. Prints the problem
+# with the output of the programs.
 verdict() {
   if [[ -z $2 ]]; then
     passed=$((passed + 1))
@@ -33,7 +34,7 @@ verdict() {
   done
 }
 
-# What waits for ever is ended by support/each_script, with this script.
+# If a program waits for ever, support/each_script ends this script.
 trap 'verdict "the case after $passed" "no end"; finish' TERM
 
 # The end of every test.
@@ -125,8 +126,8 @@ prints() {
   verdict "what the $1 prints" "$problem"
 }
 
-# both_ends_of PROGRAM ARGUMENT…: our example works with both its ends started by one command. What
-# they print is `both`.
+# both_ends_of PROGRAM ARGUMENT…: our example works with both its ends started by one command. Their
+# output is `both`.
 both_ends_of() {
   local problem=''
   "$(dirname "${BASH_SOURCE[0]}")/../../examples/both_ends" "$@" \
@@ -134,9 +135,9 @@ both_ends_of() {
   verdict "both ends by one command" "$problem"
 }
 
-# fails_with END STATUS ACTUAL PROGRAM PATTERN: whether a failure was told as it should be: with this
-# exit status, and one sentence that begins with the program's name and matches the pattern. What
-# precedes it may be the program's ordinary output, which is indented. Sets `problem`.
+# fails_with END STATUS ACTUAL PROGRAM PATTERN: whether a failure was reported rightly: with this
+# exit status, and one sentence that begins with the program's name and matches the pattern. The
+# program's ordinary output, which is indented, may precede it. Sets `problem`.
 fails_with() {
   local end=$1 status=$2 actual=$3 program=$4 pattern=$5 line sentences=()
   problem=''

@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
-/// As long as it lives, its name means these addresses, in numbers. One at a time.
+/// During its lifetime, its name resolves to these addresses, in numbers. One at a time.
 class named_host {
  public:
   static constexpr const char* name = "host-with-a-name";
@@ -56,7 +56,7 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
   addrinfo** last = result;
   *last = nullptr;
   for (const std::string& address : named_host::known_addresses()) {
-    // Those of another family than is asked for are left out.
+    // Addresses of a family that was not requested are left out.
     const int failed = real(address.c_str(), service, hints, last);
     if (failed == 0) {
       error = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which rdma-core a program runs with, for tests that meet what later versions fixed.
+// The version of rdma-core that a program runs with, for tests that meet faults fixed in later
+// ones.
 #pragma once
 
 #include <cstdio>
@@ -9,8 +10,8 @@
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
-/// The number of the rdma-core that libibverbs is of: its file is named libibverbs.so.1.14.44.0 in
-/// the one of rdma-core 44. 0 when the name does not tell.
+/// Returns the version of the rdma-core that libibverbs belongs to: its file is named
+/// libibverbs.so.1.14.44.0 in rdma-core 44. Returns 0 if the name has no such number.
 [[nodiscard]] inline int rdma_core_version() {
   Dl_info library{};
   if (::dladdr(reinterpret_cast<const void*>(&ibv_get_device_list), &library) == 0) return 0;

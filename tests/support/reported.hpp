@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operation reports through each of the error policies.
+// The reports of an operation through each of the error policies.
 #pragma once
 
 #include <string>

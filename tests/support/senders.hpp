@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// As much of the protocol of senders (P2300) as adverb and its tests use.
+// The part of the protocol of senders (P2300) that adverb and its tests use.
 #pragma once
 
 #include <concepts>
@@ -174,7 +174,7 @@ struct let_value_sender {
   Function function;
 };
 
-/// What `sender | then(function)` passes the sender to.
+/// The object to which `sender | then(function)` passes the sender.
 template <template <class, class> class Adapted, class Function>
 struct closure {
   template <class Sender>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A test that cannot be run here says so, and ctest counts it.
+// A test that cannot be run here reports this, and ctest counts it.
 #pragma once
 
 #include <cstdlib>

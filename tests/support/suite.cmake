@@ -61,8 +61,8 @@ function(adverb_need_librdmacm list_of_sources)
 endfunction()
 
 # adverb_test_program(FOLDER TARGET SOURCES…): a Catch2 program, which the target tests_FOLDER builds.
-# Those of the folders in `adverb_separate_folders` are compiled with ADVERB_SEPARATE_COMPILATION, the
-# others without.
+# The programs of the folders in `adverb_separate_folders` are compiled with
+# ADVERB_SEPARATE_COMPILATION, the others without.
 set(adverb_separate_folders fake device)
 function(adverb_test_program folder target)
   adverb_join_sources(sources ${target} ${ARGN})
@@ -77,16 +77,17 @@ function(adverb_test_program folder target)
   add_dependencies(tests_${folder} ${target})
 endfunction()
 
-# What a target of tests is compiled with: the headers that another target has precompiled.
+# The settings with which a target of tests is compiled: the headers that another target has
+# precompiled.
 function(adverb_use_test_headers target precompiled)
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE adverb_test_support)
   target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 
-# adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for each
-# case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty, or
-# ends with a dot: "iwarp.".
+# adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for
+# each case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty,
+# or ends with a dot: "iwarp.".
 function(adverb_discover_cases folder kind target)
   set(prefix ${adverb_test_prefix}${folder}.${kind})
   set(tests "${CMAKE_CURRENT_BINARY_DIR}/${kind}cases.cmake")
@@ -140,7 +141,7 @@ endfunction()
 
 # adverb_add_guest_scripts(FOLDER KIND PROGRAMS SCRIPTS…): shell scripts in one machine, each a case with
 # the name of its file. They find the programs that they run in the folder PROGRAMS, which is
-# $ADVERB_PROGRAMS. Those behind "--" run beside the others.
+# $ADVERB_PROGRAMS. The scripts behind "--" run beside the others.
 function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
     ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})

@@ -7,7 +7,7 @@
 
 #include <adverb/core/failure.hpp>
 
-/// What the failure hook was told since this was made. One at a time.
+/// The failures that the failure hook got since this was made. One at a time.
 class told_failures {
  public:
   told_failures() : before_{adverb::set_failure_hook(&listen)} { messages_.clear(); }

@@ -156,7 +156,7 @@ class Files(unittest.TestCase):
         )
 
     def growth(self, ours, reference):
-        """Of the costs of a pair among 1, 16 and 1,024: the rows that are judged."""
+        """Returns the judged rows for the costs of a pair among 1, 16 and 1,024."""
         nothing = {"message": 1.0, "heap": 1.0, "resident": 1.0}
         results = self.results([
             (("queue_pairs", "scale", size), program, nothing | {"set_up": value})

@@ -1,4 +1,4 @@
-"""What perftest's programs print, recorded from version 4.5, and how they are called."""
+"""The output of perftest's programs, recorded from version 4.5, and their command lines."""
 import unittest
 
 import perftest

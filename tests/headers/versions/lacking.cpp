@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A call that the headers of rdma-core lack is a failure that says so, and the same call is made
-// where they have it. ADVERB_RDMA_CORE is the version that the headers are of.
+// A call that the headers of rdma-core lack fails with an explanation, and the same call is made if
+// they have it. ADVERB_RDMA_CORE is the version of the headers.
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
@@ -22,7 +22,7 @@ constexpr auto on_pair = [](failure_description& description) {
 
 int calls = 0;
 
-/// A pair of a provider that has what its headers know.
+/// A pair of a provider that has every function of its headers.
 template <class Native>
 Native provided() {
   Native pair{};
@@ -58,7 +58,7 @@ inline bool flush(ibv_qp_ex& pair, on_failure policy = throwing{}) {
       &pair);
 }
 
-/// Whether a call is made by headers from a version on, and refused by those before.
+/// Checks that a call is made with headers from a version on, and refused with earlier ones.
 template <class Call>
 void check(int since, std::string_view verb, const Call& call) {
   CAPTURE(since, verb);

@@ -42,7 +42,7 @@ int allocated = 0;
 int freed = 0;
 registered last;
 
-/// What a provider does not answer.
+/// A call of the provider that fails: sets errno and returns the result.
 template <class Result>
 Result failed(Result result, int error) {
   errno = error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A fake under the C ABI of librdmacm, beside that of libibverbs. Every call is recorded by the
 // machine, which also makes it fail on demand. Otherwise it succeeds, and its event comes at once,
-// unless a test wants others or none:
+// unless a test sets others or none:
 //
 //     fake::machine machine;
 //     fake::connection_manager manager{machine};
