@@ -153,7 +153,7 @@ class joining_group : public async::waiter {
   failure why_;
 };
 
-/// A peer whose queue pair an endpoint asks for. It waits for the end of the endpoint beside the
+/// A peer whose queue pair an endpoint resolves. It waits for the end of the endpoint beside the
 /// events.
 class resolving_peer : public async::waiter, public async_event_target {
  public:
@@ -284,7 +284,7 @@ class join_step : public detail::async_step<join_step> {
   cm::multicast_options options_;
 };
 
-/// Listens for those who ask where to send datagrams. The answers do not block:
+/// Listens for peers that request the destination of their datagrams. The answers do not block:
 ///
 ///     while (true) (co_await listener.next()).accept_datagrams(here.queue_pair());
 ///
@@ -307,12 +307,12 @@ class datagram_listener final : public detail::request_queue<transport::ud> {
 ///     co_await here.send(peer, question);
 ///     const async::datagram answer = co_await here.next();
 ///
-/// What a request refers to, its destination too, must live until its step has finished. Destroying
-/// a step under way cancels it, and ends the endpoint if the device has the request. The destructor
-/// ends the endpoint without blocking. Its memberships must end before.
+/// The objects that a request refers to, its destination too, must live until its step has
+/// finished. Destroying a step under way cancels it, and ends the endpoint if the device has the
+/// request. The destructor ends the endpoint without blocking. Its memberships must end before.
 ///
-/// Of the options, `receives` blocks have room for a header beside `block_size` bytes of payload;
-/// `shared` and `connection` do not count. iWARP has no datagrams.
+/// Each of the `receives` blocks has room for a header beside `block_size` bytes of payload. The
+/// options `shared` and `connection` do not count. iWARP has no datagrams.
 ///
 /// Not thread safe: used by the thread of its loop, which must outlive it.
 class [[nodiscard]] datagram_endpoint {
@@ -353,8 +353,8 @@ class [[nodiscard]] datagram_endpoint {
   }
   /// Waits for the next datagram.
   [[nodiscard]] datagram_step next() const noexcept { return datagram_step{link()}; }
-  /// Asks the listener at an address for the queue pair that receives datagrams. The time limit of
-  /// the options is that of the address and of the route. Wraps: rdma_resolve_addr(3),
+  /// Requests from the listener at an address the queue pair that receives datagrams. The time
+  /// limit of the options is that of the address and of the route. Wraps: rdma_resolve_addr(3),
   /// rdma_resolve_route(3), rdma_connect(3).
   [[nodiscard]] resolve_step resolve(const cm::socket_address& address,
                                      const cm::peer_options& options = {}) const noexcept {
@@ -377,7 +377,7 @@ class [[nodiscard]] datagram_endpoint {
     return link().sender_of(received, policy);
   }
 
-  /// As in `connection`.
+  /// Does the same as `connection::expires_after`.
   void expires_after(timeout limit) const noexcept { link().expires_after(limit); }
   /// Ends what is under way with ECANCELED, and the endpoint.
   void cancel() const noexcept { link().cancel(); }

@@ -60,7 +60,7 @@ concept makes_task = std::is_same_v<std::invoke_result_t<Function&>, async::task
 
 namespace adverb::inline ADVERB_ABI::async {
 
-/// How a loop waits for completions.
+/// The ways in which a loop waits for completions.
 enum class waiting {
   /// Sleeps until an event.
   events,
@@ -72,9 +72,9 @@ enum class waiting {
 
 /// The options of a loop.
 struct device_loop_options {
-  /// How to wait for completions.
+  /// The way in which the loop waits for completions.
   async::waiting waiting = async::waiting::events;
-  /// How long `waiting::adaptive` polls after the last completion, at least.
+  /// The least time for which `waiting::adaptive` polls after the last completion.
   timeout spin = detail::default_duration<1'000'000>{50};
   /// Number of completions for which each device has room at first. The queue grows with the
   /// connections where the device can resize it.
@@ -85,15 +85,16 @@ struct device_loop_options {
   std::uint32_t shared_block_size = 4096;
 };
 
-/// What an event loop needs for RDMA: one channel of the connection manager, and for each device in
-/// use a protection domain, a completion channel and a completion queue. Any number of connections
-/// share them. It watches nothing itself: `event_loop` does, or the loop of another library:
+/// The part of an event loop for RDMA: one channel of the connection manager, and for each device
+/// in use a protection domain, a completion channel and a completion queue. Any number of
+/// connections share them. It watches nothing itself: `event_loop` does, or the loop of another
+/// library:
 ///
 /// - Watch the descriptors that `set_watch` names, and call `ready` of one that is readable, again
 ///   if it returns false.
 /// - Call `spin` and `run_pending` before each sleep. Do not sleep if `spin` returns true, and
 /// sleep
-///   for at most as long as `run_pending` returns. Where that cannot be done, `set_wake` names a
+///   for at most as long as `run_pending` returns. If that cannot be done, `set_wake` names a
 ///   function that the loop calls when it is time.
 ///
 /// Not thread safe.
@@ -175,7 +176,7 @@ class device_loop {
   /// call `run_pending` itself.
   void set_wake(void (*wake)(void* argument), void* argument) noexcept;
 
-  /// Polls the completions of every device for a while, as `device_loop_options::waiting` says.
+  /// Polls the completions of every device for a while, as `device_loop_options::waiting` selects.
   /// Returns true if the loop must not sleep yet: look at the descriptors without waiting, and call
   /// it again.
   [[nodiscard]] bool spin();

@@ -112,7 +112,7 @@ class event_loop : public device_loop {
   std::atomic<bool> is_stop_requested_ = false;
   /// The posted functions that the loop has not taken, the last one first.
   detail::shared_list<posted> posted_;
-  /// Those that it has taken, the first one first.
+  /// The posted functions that it has taken, the first one first.
   posted* to_call_ = nullptr;
   /// Sources with more to do. Null in the place of a source that is not watched any more.
   std::vector<event_source*> unfinished_;

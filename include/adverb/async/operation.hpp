@@ -14,8 +14,9 @@ namespace adverb::inline ADVERB_ABI::async {
 /// table. It must stay where it is until the device has completed the request. Not thread safe.
 class operation {
  public:
-  /// What a completion calls. It may destroy the operation. It must not use the completion after it
-  /// has called a function of the program, because that function may poll again.
+  /// The function that a completion calls. It may destroy the operation. It must not use the
+  /// completion after it has called a function of the program, because that function may poll
+  /// again.
   using function = void(operation&, const completion&);
 
   /// Makes an operation that calls `completed`.

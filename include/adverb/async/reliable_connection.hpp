@@ -42,7 +42,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 template <class Step>
 concept async_step_type = requires { typename Step::template operation<Step>; };
 
-/// What every step has: where its failure goes.
+/// The base of every step, with the destination of its failure.
 template <class Step>
 class async_step {
  public:
@@ -83,7 +83,7 @@ class async_step {
 };
 
 class unknown_operation;
-/// What the operations of a step return.
+/// The result of the operations of a step.
 template <class Step>
 using async_result_of =
     decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
@@ -170,7 +170,7 @@ class perform_operation : public room_waiter {
     auto& link = static_cast<typename Step::link_type&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
     const bool succeeded = each.status() == completion_status::success;
-    // Those that wait for room come later, because they may destroy this operation.
+    // Operations that wait for room come later, because they may destroy this operation.
     link.complete(slot, each, [&]() __attribute__((always_inline)) {
       if (self == nullptr) [[unlikely]]
         return;
@@ -386,9 +386,9 @@ class disconnect_step : public detail::async_step<disconnect_step> {
 ///     while (const async::message message = co_await client.next())
 ///       co_await client.send(message.buffer());
 ///
-/// What a request refers to must live until its step has finished. Destroying a step under way
-/// cancels it: a posted request ends the connection, because the device may still use its memory.
-/// The destructor ends the connection without blocking.
+/// The objects that a request refers to must live until its step has finished. Destroying a step
+/// under way cancels it: a posted request ends the connection, because the device may still use its
+/// memory. The destructor ends the connection without blocking.
 ///
 /// Not thread safe: used by the thread of its loop, which must outlive it.
 class [[nodiscard]] connection {

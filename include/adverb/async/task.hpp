@@ -51,7 +51,7 @@ class step_awaiter : public Step::template operation<step_awaiter<Step>> {
   const Step* step_;
 };
 
-/// What the promises of all tasks have.
+/// The base of the promises of all tasks.
 class task_promise_base {
   struct final_awaiter {
     [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -67,7 +67,8 @@ class task_promise_base {
   [[nodiscard]] static std::suspend_always initial_suspend() noexcept { return {}; }
   [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  /// Sets the coroutine to resume at the end. Of several tasks with one count, the last resumes it.
+  /// Sets the coroutine to resume at the end. If several tasks share a count, the last one resumes
+  /// it.
   void set_continuation(std::coroutine_handle<> continuation,
                         std::size_t* count = nullptr) noexcept {
     continuation_ = continuation;

@@ -14,8 +14,8 @@ class waiter_list;
 /// any time: it does so when it is destroyed. Not thread safe.
 class waiter {
  public:
-  /// What the list calls when the waiter may go on. Returns false if it still has to wait. If it
-  /// returns true, it has left the list, and may be destroyed.
+  /// The function that the list calls when the waiter may go on. Returns false if it still has to
+  /// wait. If it returns true, it has left the list, and may be destroyed.
   using function = bool(waiter&);
 
   /// Makes a waiter that calls `resume`.

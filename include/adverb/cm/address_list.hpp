@@ -129,7 +129,7 @@ class address_info {
   [[nodiscard]] std::string_view destination_name() const noexcept {
     return text_of(native_->ai_dst_canonname);
   }
-  /// Returns the route in the kernel's format: path records if a service (ibacm) knows them, else
+  /// Returns the route in the kernel's format: path records if a service (ibacm) has them, else
   /// empty.
   [[nodiscard]] std::span<const std::byte> route() const noexcept {
     return {static_cast<const std::byte*>(native_->ai_route), native_->ai_route_len};
@@ -159,10 +159,10 @@ struct lookup_options {
   bool passive = false;
   /// Treats the host as a numeric address, without a name service.
   bool numeric_host = false;
-  /// Omits the route even if a service knows it.
+  /// Omits the route even if a service has it.
   bool no_route = false;
-  /// Returns only addresses of this family. With `infiniband` and `numeric_host`, the host is a GID
-  /// in IPv6 notation.
+  /// Returns only addresses of this family. If this is `infiniband` and `numeric_host` is set, the
+  /// host is a GID in IPv6 notation.
   address_family family = address_family::unspecified;
   /// Returns only addresses for this transport and its port space.
   std::optional<adverb::transport> transport{};
@@ -199,7 +199,7 @@ void look_up(std::string_view host, std::string_view service, const cm::lookup_o
 namespace adverb::inline ADVERB_ABI::cm {
 
 /// The addresses of a host, as a range of `address_info`, best first. rdma-core finds one address.
-/// On InfiniBand it finds more if a service (ibacm) knows native addresses:
+/// On InfiniBand it finds more if a service (ibacm) has native addresses:
 ///
 ///     for (const cm::address_info& way : cm::address_list{"storage-1", 7471})
 ///       try_to_connect(way.destination());
@@ -242,7 +242,7 @@ class [[nodiscard]] address_list {
                on_failure policy = throwing{}) {
     look_up(host, service, options, policy);
   }
-  /// Looks up a known address, and adds the route if a service knows it.
+  /// Looks up the address `to`, and adds the route if a service has it.
   explicit address_list(const socket_address& to, const lookup_options& options = {},
                         on_failure policy = throwing{});
   /// Takes ownership of a list returned by `rdma_getaddrinfo`.

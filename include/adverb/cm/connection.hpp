@@ -19,8 +19,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// An established connection. It owns its queue pair, and the completion queues if these were
 /// created with the queue pair. `connector` creates it on the active side and `connection_request`
-/// on the passive side; `cm::connect` and `listener::accept` create it in one line. With
-/// `pair_owner::program` the queue pair is the one passed to `use_queue_pair`; `take_queue_pair`
+/// on the passive side; `cm::connect` and `listener::accept` create it in one line. If the owner is
+/// `pair_owner::program`, the queue pair is the one passed to `use_queue_pair`; `take_queue_pair`
 /// returns it.
 ///
 /// For an orderly shutdown, one side stops posting, waits for its completions, and then calls:

@@ -23,9 +23,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// `start_accept`, `file_descriptor` and `finish` do the same without blocking, like those of a
 /// `connector`.
 ///
-/// `use_queue_pair` takes a queue pair that the program created. A request for datagrams (UD) asks
-/// for a destination: `accept_datagrams` answers with a queue pair number. Any number of requests
-/// can share that queue pair.
+/// `use_queue_pair` takes a queue pair that the program created. A request for datagrams (UD) is
+/// answered with a destination: `accept_datagrams` sends a queue pair number. Any number of
+/// requests can share that queue pair.
 template <transport Transport, step Step, pair_owner Owner>
 class [[nodiscard]] connection_request {
  public:

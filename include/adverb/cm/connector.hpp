@@ -252,8 +252,8 @@ class [[nodiscard]] connector {
     pair_.offer_ece(session_.id, offered, policy);
   }
 
-  /// Asks the listener for the queue pair that receives datagrams. Queue pairs in `domain` can send
-  /// to the returned peer. Wraps: rdma_connect(3).
+  /// Requests from the listener the queue pair that receives datagrams. Queue pairs in `domain` can
+  /// send to the returned peer. Wraps: rdma_connect(3).
   [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
                                            const peer_options& options = {},
                                            on_failure policy = throwing{}) {

@@ -73,8 +73,8 @@ class [[nodiscard]] datagram_endpoint {
     return session_.id.local_address();
   }
 
-  /// Asks the listener at an address for the queue pair that receives datagrams. A connector does
-  /// the same step by step. Thread safe. Defined in <adverb/cm/connector.hpp>.
+  /// Requests from the listener at an address the queue pair that receives datagrams. A connector
+  /// does the same step by step. Thread safe. Defined in <adverb/cm/connector.hpp>.
   /// Wraps: rdma_create_id(3), rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
   [[nodiscard]] datagram_peer resolve_peer(const socket_address& to,
                                            const peer_options& options = {},

@@ -24,7 +24,7 @@ enum class event_type : std::uint32_t {
   address_error = RDMA_CM_EVENT_ADDR_ERROR,
   route_resolved = RDMA_CM_EVENT_ROUTE_RESOLVED,
   route_error = RDMA_CM_EVENT_ROUTE_ERROR,
-  /// A peer wants to connect; accept or reject the request.
+  /// A peer requests a connection; accept or reject the request.
   connect_request = RDMA_CM_EVENT_CONNECT_REQUEST,
   /// The peer accepts, and the program drives the queue pair; call `establish`.
   connect_response = RDMA_CM_EVENT_CONNECT_RESPONSE,
@@ -143,7 +143,7 @@ class [[nodiscard]] event {
 
   /// Returns the private data of a request, an acceptance or a rejection.
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept;
-  /// Returns the parameters that a connection request asks for, or that its acceptance grants.
+  /// Returns the parameters that a connection request proposes, or that its acceptance grants.
   [[nodiscard]] peer_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};
     return peer_parameters::from_native(native_->param.conn);

@@ -60,8 +60,8 @@ class event_channel_base : public detail::handle_base<rdma_event_channel> {
                                                 on_failure policy = throwing{}) const;
 };
 
-/// A reference to an event channel that another object keeps alive. As cheap as a pointer; pass it
-/// by value.
+/// A reference to an event channel that another object keeps alive. Pass it by value; it is as
+/// cheap as a pointer.
 class event_channel_ref : public detail::reference_to<event_channel_base> {
  public:
   using reference_to::reference_to;

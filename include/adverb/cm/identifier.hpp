@@ -166,7 +166,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Starts to look up a host and a service, as an `address_list` does. Ends with the event
   /// address_info_resolved or address_info_error; after the first, `found_addresses` returns the
   /// addresses. Looking up a name blocks. The subnet administrator, which only a bound identifier
-  /// can ask, answers later (`lookup_options::subnet_administrator`). Fails with EBUSY if the
+  /// can query, answers later (`lookup_options::subnet_administrator`). Fails with EBUSY if the
   /// addresses of an earlier lookup are not taken yet. Wraps: rdma_resolve_addrinfo(3).
   void look_up(std::string_view host, std::string_view service, const lookup_options& options = {},
                on_failure policy = throwing{}) const;
@@ -465,8 +465,8 @@ queue_pair_ref<Transport, qp_state::any> identifier_base::queue_pair() const noe
   return {adopt, pair, detail::to_failure_hook{}};
 }
 
-/// A reference to an identifier that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// A reference to an identifier that another object keeps alive. Pass it by value; it is as cheap
+/// as a pointer.
 class identifier_ref : public detail::reference_to<identifier_base> {
  public:
   using reference_to::reference_to;

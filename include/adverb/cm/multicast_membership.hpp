@@ -18,7 +18,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// Options for joining a group.
 struct multicast_options {
-  /// Whether the member also receives.
+  /// Selects whether the member also receives.
   multicast_role role = multicast_role::full_member;
   /// The time for joining.
   adverb::timeout timeout = detail::seconds{10};

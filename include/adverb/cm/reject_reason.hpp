@@ -121,7 +121,7 @@ struct rejection {
   return {};
 }
 
-/// Returns the phrase, or the number of a reason that this version does not know.
+/// Returns the phrase, or the number of a reason that is unknown to this version.
 [[nodiscard]] constexpr static_string<96> to_text(reject_reason reason) noexcept {
   return static_string<96>{[reason](text_writer& writer) {
     const std::string_view words = describe(reason);

@@ -45,7 +45,7 @@ enum class port_space : std::uint32_t {
 
 /// The family of an address.
 enum class address_family : std::uint16_t {
-  /// The family of an empty address. As a selection, any family.
+  /// The family of an empty address. In a selection, any family.
   unspecified = AF_UNSPEC,
   ipv4 = AF_INET,
   ipv6 = AF_INET6,

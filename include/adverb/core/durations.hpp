@@ -136,9 +136,9 @@ class acknowledge_timeout {
   std::uint8_t code_;
 };
 
-/// The receiver-not-ready (RNR) NAK timer: the time that a responder without a posted receive asks
-/// the requester to wait. It is one of 32 times from 10 us to 655.36 ms. A duration is rounded up
-/// to the next such time; one beyond the last becomes the last.
+/// The receiver-not-ready (RNR) NAK timer: the time for which a responder without a posted receive
+/// makes the requester wait. It is one of 32 times from 10 us to 655.36 ms. A duration is rounded
+/// up to the next such time; one beyond the last becomes the last.
 class rnr_timer {
  public:
   /// Rounds the duration up to the next time that the device has.
@@ -154,7 +154,7 @@ class rnr_timer {
   /// Returns the code of the C API (5 bits).
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
 
-  /// Returns the time that the hardware really asks for, rounded up to a `Duration`.
+  /// Returns the time that the hardware really uses, rounded up to a `Duration`.
   template <duration_like Duration>
   [[nodiscard]] constexpr Duration as() const noexcept {
     return detail::round_up<Duration>(nanoseconds(code_));

@@ -99,8 +99,8 @@ class on_failure {
     assume_reported();
   }
 
-  /// For the compiler, after a report out of line: a policy that throws does not return. A trap,
-  /// because GCC drops a condition for what is unreachable before it knows the policy.
+  /// For the compiler, after a report out of line: a policy that throws does not return. It is a
+  /// trap, because GCC drops a condition of unreachable code before the policy is a constant.
   [[gnu::always_inline]] constexpr void assume_reported() const noexcept {
     if (way_ == way::raise) __builtin_trap();
   }
@@ -111,7 +111,7 @@ class on_failure {
   }
 
  private:
-  // As wide as a pointer: a processor waits where a copy loads more than the last store wrote.
+  // It is as wide as a pointer: a processor waits if a copy loads more than the last store wrote.
   enum class way : std::uintptr_t { raise, tell, code, failure };
 
   // These take a copy: a call through the address would force the policy into memory.

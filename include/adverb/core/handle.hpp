@@ -51,8 +51,8 @@ struct object_part {
 };
 using part_visitor = callable_ref<object_part>;
 
-/// What the lifetime checker and the destructor of an owner need to know of a kind of object: its
-/// traits as plain functions, so that all code on them is compiled once.
+/// The properties of a kind of object that the lifetime checker and the destructor of an owner
+/// need: its traits as plain functions, so that all code on them is compiled once.
 struct object_operations {
   std::string_view destroy_verb;
   object_kind kind;

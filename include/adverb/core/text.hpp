@@ -62,7 +62,8 @@ class text_writer {
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
  private:
-  // What is not constant is formatted out of line: a message costs a call for each of its parts.
+  // Text that is not constant is formatted out of line: a message costs a call for each of its
+  // parts.
   text_writer& append_text(std::string_view text) noexcept;
   text_writer& append_decimal(std::uint64_t number) noexcept;
   text_writer& append_hexadecimal(std::uint64_t number, std::size_t digits) noexcept;

@@ -45,8 +45,8 @@ using pci_atomic_sizes = flags<pci_atomic_size>;
   return {};
 }
 
-/// The PCI Express atomic operations of a device on host memory, by operand size. With them, atomic
-/// operations are atomic with respect to the processor too.
+/// The PCI Express atomic operations of a device on host memory, by operand size. If the device has
+/// them, its atomic operations are atomic with respect to the processor too.
 struct pci_atomics {
   /// Operand sizes of fetch-and-add.
   pci_atomic_sizes fetch_and_add{};

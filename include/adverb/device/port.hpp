@@ -39,7 +39,7 @@ enum class port_capability : std::uint64_t {
   link_latency = IBV_PORT_LINK_LATENCY_SUP,
   client_reregistration = IBV_PORT_CLIENT_REG_SUP,
   ip_based_gids = IBV_PORT_IP_BASED_GIDS,
-  // Of the second mask:
+  // Flags of the second mask:
   set_node_description = std::uint64_t{IBV_PORT_SET_NODE_DESC_SUP} << 32,
   extended_port_info = std::uint64_t{IBV_PORT_INFO_EXT_SUP} << 32,
   virtualization = std::uint64_t{IBV_PORT_VIRT_SUP} << 32,

@@ -82,8 +82,8 @@ class counters_base : public handle_base<ibv_counters> {
 
 }  // namespace detail
 
-/// A reference to counters that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// A reference to counters that another object keeps alive. Pass it by value; it is as cheap as a
+/// pointer.
 class counters_ref : public detail::reference_to<detail::counters_base> {
  public:
   using reference_to::reference_to;

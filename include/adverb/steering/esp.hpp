@@ -46,7 +46,7 @@ class aes_gcm_key {
   std::array<std::byte, 4> salt_;
 };
 
-/// Whether packets are decrypted or encrypted.
+/// The directions of ESP: packets are decrypted or encrypted.
 enum class esp_direction : std::uint32_t {
   decrypt = IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT,
   encrypt = IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT,
@@ -83,7 +83,7 @@ struct esp_full_offload {
 
 /// The attributes of an ESP flow action.
 struct esp_attributes {
-  /// Whether packets are decrypted or encrypted.
+  /// Selects whether packets are decrypted or encrypted.
   esp_direction direction = esp_direction::decrypt;
   /// The part of a packet that ESP carries.
   esp_mode mode = esp_mode::tunnel;
@@ -103,8 +103,8 @@ struct esp_options {
   std::uint32_t integrity_check_length = 16;
   /// The attributes of the action.
   esp_attributes attributes{};
-  /// The high half of 64-bit sequence numbers. With inline crypto, update it with `modify` every
-  /// 2^31 packets.
+  /// The high half of 64-bit sequence numbers. Inline crypto needs an update with `modify`
+  /// every 2^31 packets.
   std::optional<std::uint32_t> extended_sequence_number{};
 };
 

@@ -49,8 +49,8 @@ class flow_action_base : public handle_base<ibv_flow_action> {
 
 }  // namespace detail
 
-/// A reference to a flow action that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// A reference to a flow action that another object keeps alive. Pass it by value; it is as cheap
+/// as a pointer.
 class flow_action_ref : public detail::reference_to<detail::flow_action_base> {
  public:
   using reference_to::reference_to;

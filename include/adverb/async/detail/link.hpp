@@ -184,7 +184,7 @@ class link : public async_event_target {
   [[gnu::cold]] void open() noexcept;
   /// The peer has ended the connection or confirmed its end.
   [[gnu::cold]] void peer_ended() noexcept;
-  /// Records that the queue pair has failed without a request of its own that tells why.
+  /// Records a failure of the queue pair that no request of the link has reported.
   [[gnu::cold]] void note_failed_pair() noexcept;
   /// Destroys the queue pair, and completes what is in progress.
   [[gnu::cold]] void release_queue_pair() noexcept;
@@ -236,7 +236,7 @@ class link : public async_event_target {
   [[nodiscard]] bool is_awaited() noexcept;
 
   static constexpr std::int64_t no_deadline = timeout::endless().count();
-  /// How long an iWARP device has to flush requests after the end, in nanoseconds.
+  /// The time that an iWARP device has to flush requests after the end, in nanoseconds.
   static constexpr std::int64_t longest_flush = 20'000'000;
 
   async::device_loop* loop_;

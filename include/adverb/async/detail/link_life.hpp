@@ -8,7 +8,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// How far the life of a link has come.
+/// The phases in the life of a link.
 enum class link_phase : std::uint8_t {
   /// The queue pair is not connected yet.
   connecting,
@@ -32,7 +32,7 @@ enum class link_end : std::uint8_t {
   timed_out,
 };
 
-/// What the owner of a link must do next.
+/// The next action of the owner of a link.
 enum class link_action : std::uint8_t {
   nothing,
   /// Move the queue pair to ERR, and call `entered_error`.
@@ -41,7 +41,7 @@ enum class link_action : std::uint8_t {
   destroy,
 };
 
-/// What the owner of a link counts.
+/// The work of a link that its owner counts.
 struct link_load {
   /// A request or a receive of the link's own is in progress.
   bool is_posted = false;

@@ -26,7 +26,7 @@ struct device_loop_options;
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What a loop has for one device.
+/// The objects of a loop for one device.
 struct loop_device final : async::event_source {
   loop_device(async::device_loop& in, context_ref of, completion_channel&& events,
               on_failure policy);
@@ -51,7 +51,7 @@ struct loop_device final : async::event_source {
   async::completion_dispatcher dispatcher;
   std::unique_ptr<shared_receives> shared;
   std::unique_ptr<device_event_source> async_events;
-  /// Whether the next completion always raises an event. If not, `device_loop::spin` polls.
+  /// True if the next completion always raises an event. If not, `device_loop::spin` polls.
   bool is_armed;
 
  private:

@@ -69,7 +69,7 @@ class name_lookups final : public async::event_source {
   struct job;
 
   std::shared_ptr<finished_lookups> finished_;
-  /// Those that are done and have not resumed what waits for them.
+  /// The lookups that are done and have not resumed their waiters.
   name_lookup* done_ = nullptr;
 };
 

@@ -33,7 +33,7 @@ struct request_slot : async::operation {
 /// An operation that waits for room.
 struct room_waiter : async::waiter {
   using waiter::waiter;
-  /// Whether `cancel_waits` has ended its wait.
+  /// True if `cancel_waits` has ended its wait.
   bool is_cancelled = false;
 };
 
@@ -142,7 +142,7 @@ class send_slots : public request_slots {
     window_.unchecked_completed(status);
   }
 
-  /// Returns true while requests are in progress, as far as completions tell.
+  /// Returns true while requests are in progress, as far as completions show.
   [[nodiscard]] bool has_outstanding() const noexcept { return window_.outstanding() != 0; }
   /// Returns the result of a post that finds no room.
   [[gnu::cold]] [[nodiscard]] send_window_result full(const ibv_qp* pair) const noexcept {

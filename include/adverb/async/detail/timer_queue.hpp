@@ -21,7 +21,7 @@ class timer_queue;
 /// A timer, which leaves its queue when it is destroyed.
 class timer {
  public:
-  /// What the loop calls when the time has come. The timer has left its queue.
+  /// The function that the loop calls when the time has come. The timer has left its queue.
   using function = void(timer&);
 
   explicit timer(function* expired) noexcept : expired_{expired} {}

@@ -31,7 +31,8 @@ ADVERB_FUNC device_loop::~device_loop() {
 
 ADVERB_FUNC void device_loop::end_all() noexcept {
   destroy_tasks();
-  // Only senders wait here. Those of requests complete when the device has let go of the memory.
+  // Only senders wait here. The senders of requests complete when the device has let go of the
+  // memory.
   for (std::size_t each = 0; each < links_.size(); ++each) links_[each]->end_with_loop();
   senders_.resume();
 }
@@ -237,7 +238,7 @@ ADVERB_FUNC int device_loop::run_pending() {
 }
 
 ADVERB_FUNC int device_loop::advance_links() {
-  // Those that come meanwhile go on next time, after the descriptors.
+  // The waiters that are added meanwhile go on next time, after the descriptors.
   if (!to_resume_.empty()) to_resume_.resume_present();
   while (to_advance_.resume_first()) {
   }

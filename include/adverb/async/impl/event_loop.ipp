@@ -109,7 +109,7 @@ ADVERB_FUNC void event_loop::call_posted() {
   if (to_call_ == nullptr)
     for (posted* each = posted_.take(); each != nullptr;)
       each = std::exchange(each->next, std::exchange(to_call_, each));
-  // One that throws leaves the rest.
+  // A function that throws leaves the rest.
   while (to_call_ != nullptr) {
     const std::unique_ptr<posted> first{to_call_};
     to_call_ = first->next;
@@ -133,7 +133,7 @@ ADVERB_FUNC void event_loop::turn() {
       unfinished_.push_back(source);
     }
   }
-  // One that throws stays, because it may have more to do.
+  // A source that throws stays, because it may have more to do.
   for (auto each = unfinished_.begin(); each != unfinished_.end();)
     each = *each == nullptr || (*each)->ready() ? unfinished_.erase(each) : each + 1;
 }

@@ -30,7 +30,7 @@ ADVERB_FUNC name_lookup* finished_lookups::take() noexcept {
   return list_.take();
 }
 
-/// What a thread gets.
+/// The argument of a thread.
 struct name_lookups::job {
   static void* run(void* given) {
     const std::unique_ptr<job> self{static_cast<job*>(given)};
@@ -76,7 +76,7 @@ ADVERB_FUNC name_lookups::~name_lookups() { destroy(done_); }
 
 ADVERB_FUNC bool name_lookups::ready() {
   if (done_ == nullptr) done_ = finished_->take();
-  // One that throws leaves the rest to the next call.
+  // A waiter that throws leaves the rest to the next call.
   while (done_ != nullptr) {
     const std::unique_ptr<name_lookup> first{std::exchange(done_, done_->next)};
     if (first->waiting != nullptr) first->waiting->go_on();

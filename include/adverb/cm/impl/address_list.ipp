@@ -31,7 +31,7 @@ class [[gnu::visibility("default")]] lookup_category_type final : public std::er
 namespace adverb::inline ADVERB_ABI::cm {
 
 ADVERB_FUNC const std::error_category& lookup_category() noexcept {
-  // As completion_category() does.
+  // The same way as in completion_category().
   alignas(
       detail::lookup_category_type) static std::byte storage[sizeof(detail::lookup_category_type)];
   static const auto* const category = new (storage) detail::lookup_category_type;

@@ -39,7 +39,7 @@ inline void set_non_blocking(on_failure policy, int file_descriptor, bool non_bl
 inline constexpr std::string_view woken_by_descriptor =
     "the descriptor of its time limit became readable";
 
-/// How a wait ended.
+/// The ways in which a wait ends.
 enum class wait_end : std::uint8_t {
   readable,
   /// The time is up.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's limits of reads and atomics in progress, which RTR and RTS need. The device is asked
-// once for a context.
+// The device's limits of reads and atomics in progress, which RTR and RTS need. The device is
+// queried once per context.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct atomic_limits {
 // See docs/decisions.md, "Limits of reads and atomics are queried once per context".
 [[nodiscard]] atomic_limits limits_of(ibv_context* context, on_failure policy);
 
-/// Asks the device, and keeps the answer.
+/// Queries the device, and keeps the result.
 [[nodiscard, gnu::cold]] atomic_limits ask_for_limits(ibv_context* context, on_failure policy);
 
-/// Has the next call of `limits_of` ask the device again.
+/// Makes the next call of `limits_of` query the device again.
 void forget_limits_of(const ibv_context* context) noexcept;
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -9,9 +9,10 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A cache without locks: a word of each context, zero for none. A context whose place another one
-/// has taken is asked again. The first 47 bits and one that is always set identify the context and
-/// its device, the others are the limits, so that a word is read and written at once.
+/// A cache without locks: a word of each context, zero for none. The device is queried again for a
+/// context whose place another one has taken. The first 47 bits and one that is always set identify
+/// the context and its device, the others are the limits, so that a word is read and written at
+/// once.
 class limits_cache {
  public:
   explicit limits_cache(const ibv_context* context) noexcept
@@ -47,7 +48,7 @@ class limits_cache {
   }
 
   // C code can close a context, and open another one at the same address: the name of the device's
-  // file tells devices apart.
+  // file distinguishes devices.
   [[nodiscard]] static std::uint64_t identity_of(const ibv_context* context) noexcept {
     const ibv_device& device = *context->device;
     std::uint64_t name[2];

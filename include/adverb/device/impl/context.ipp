@@ -61,8 +61,8 @@ ADVERB_FUNC ibv_context* context::import_copy(int copy, on_failure policy) {
       policy, "ibv_import_device",
       [&] {
         ibv_context* const imported = ibv_import_device(copy);
-        // With these errnos the C library has not passed the descriptor on. Any function that it
-        // passes it to closes it on failure.
+        // If it fails with one of these errnos, the C library has not passed the descriptor on. Any
+        // function that it passes it to closes it on failure.
         const int reason = errno;
         if (imported == nullptr && (reason == ENODEV || reason == EOPNOTSUPP)) ::close(copy);
         errno = reason;

@@ -66,7 +66,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     else
       return false;
   }
-  /// Returns true while it asks its descriptors, so that a handler may be called in place.
+  /// Returns true while it checks its descriptors, so that a handler may be called in place.
   [[nodiscard]] bool is_in_turn() const noexcept { return is_in_turn_; }
 
   /// Adds an operation, for which the loop watches until it is destroyed. `shutdown` resumes those
@@ -91,7 +91,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     bool has_more = false;
   };
 
-  /// While the sources are asked. Its end watches again, also if a handler throws.
+  /// A scope in which the sources are checked. Its end watches again, also if a handler throws.
   class turn {
    public:
     explicit turn(net_loop& of) noexcept : loop_{&of} {

@@ -20,7 +20,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What a handler gets after the error code.
+/// The arguments of a handler after the error code.
 template <class Result>
 struct net_result {
   using signature = void(net_error, Result);

@@ -16,7 +16,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// How a step completes.
+/// The ways in which a step completes.
 template <class... Result>
 using step_completions = execution::completion_signatures<execution::set_value_t(Result...),
                                                           execution::set_error_t(std::error_code),
