@@ -167,8 +167,7 @@ TEST_CASE("An endpoint joins multicast groups, sends to them and leaves them",
   second.close();
 }
 
-TEST_CASE("cancel_waits ends the current waits of an endpoint, and cancel the later ones too",
-          "[ibv_modify_qp]") {
+TEST_CASE("An endpoint is usable after cancel_waits, and ended by cancel", "[ibv_modify_qp]") {
   need_datagrams();
   async::event_loop loop;
   const async::datagram_endpoint here{loop, device_address(), small};
@@ -196,7 +195,7 @@ TEST_CASE("cancel_waits ends the current waits of an endpoint, and cancel the la
   CHECK(joined == std::errc::operation_canceled);
 }
 
-TEST_CASE("An endpoint without a device's address or a queue pair on the loop's queue is refused",
+TEST_CASE("An endpoint is refused on a wildcard address, or with a queue pair on another queue",
           "[rdma_bind_addr]") {
   need_datagrams();
   const context device = open_device();

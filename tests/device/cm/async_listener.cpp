@@ -43,7 +43,7 @@ async::task<> knock(side& here, std::uint32_t number, std::error_code& code,
 
 }  // namespace
 
-TEST_CASE("A request provides the peer's address and data before it is accepted with an answer",
+TEST_CASE("A request provides the peer's address and data, and its acceptance carries data back",
           "[rdma_accept][rdma_connect]") {
   side here;
   std::optional<std::uint32_t> question;

@@ -191,7 +191,7 @@ TEST_CASE("Posted functions that were not called are destroyed with their loop",
   CHECK(shared.use_count() == 1);
 }
 
-TEST_CASE("The function given to spawn gets the end of its task, and the loop continues",
+TEST_CASE("The function given to spawn gets the outcome of its task, and the loop continues",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   std::vector<std::string> ends;

@@ -42,7 +42,7 @@ async::task<> ask_own(side& here, int number, int& answers) {
 
 }  // namespace
 
-TEST_CASE("Connections that share fewer blocks than connections get their own messages",
+TEST_CASE("Connections that outnumber their shared blocks all get their own messages",
           "[ibv_create_srq][ibv_post_srq_recv]") {
   constexpr int clients = 12;
   // Peers wait for a block, but not on iWARP, where each needs two: its next question may overtake
