@@ -132,7 +132,7 @@ template <completion_fields Fields = standard_completion_fields>
 class extended_completion_queue;
 
 /// Refers to an extended completion queue that another object keeps alive and that has at least
-/// `Fields`. Costs no more than a pointer: pass it by value.
+/// `Fields`. Pass it by value; it is as cheap as a pointer.
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion_queue_ref
     : public detail::reference_to<detail::extended_completion_queue_base<Fields>> {
