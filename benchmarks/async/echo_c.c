@@ -89,11 +89,14 @@ static void post_send(struct connection* connection, char* bytes, uint32_t lengt
   if (connection->in_progress == depth) fail("send queue", ENOMEM);
   struct ibv_sge from = {
       .addr = (uintptr_t)bytes, .length = length, .lkey = connection->region->lkey};
-  struct ibv_send_wr request = {.wr_id = (uintptr_t)sent,
-                                .sg_list = &from,
-                                .num_sge = 1,
-                                .opcode = IBV_WR_SEND,
-                                .send_flags = IBV_SEND_SIGNALED};
+  /* An initialiser would zero the fields that a send does not have. */
+  struct ibv_send_wr request;
+  request.wr_id = (uintptr_t)sent;
+  request.next = NULL;
+  request.sg_list = &from;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_SEND;
+  request.send_flags = IBV_SEND_SIGNALED;
   struct ibv_send_wr* bad = NULL;
   const int error = ibv_post_send(connection->id->qp, &request, &bad);
   if (error != 0) fail("ibv_post_send", error);

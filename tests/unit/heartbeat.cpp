@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -98,6 +99,6 @@ TEST_CASE("Private data that leaves no room for an offer of heartbeats is refuse
   static_cast<void>(
       detail::heartbeat_offer{}.behind(std::span{too_long}, cm::max_request_data, words));
   CHECK(words.code() == std::errc::invalid_argument);
-  CHECK_THAT(words.what(),
-             Catch::Matchers::Contains("25 bytes, but beside dead_after it can have 24"));
+  CHECK(std::string_view{words.what()}.find("25 bytes, but beside dead_after it can have 24") !=
+        std::string_view::npos);
 }

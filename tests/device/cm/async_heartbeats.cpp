@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -66,7 +67,8 @@ TEST_CASE("A peer whose process is stopped ends the connection after dead_after"
   });
   loop.run();
   CHECK(why.code() == std::errc::timed_out);
-  CHECK_THAT(why.what(), Catch::Matchers::Contains("no heartbeat of the peer came within"));
+  CHECK(std::string_view{why.what()}.find("no heartbeat of the peer came within") !=
+        std::string_view::npos);
   CHECK(noticed >= dead_after - dead_after / 4);
   CHECK(noticed < 10s);
 }
@@ -131,7 +133,8 @@ TEST_CASE("Accepting with heartbeats fails with EPROTO if the peer has none",
   });
   here.loop.run();
   CHECK(accepted.code() == std::errc::protocol_error);
-  CHECK_THAT(accepted.what(), Catch::Matchers::Contains("has sent no place for heartbeats"));
+  CHECK(std::string_view{accepted.what()}.find("has sent no place for heartbeats") !=
+        std::string_view::npos);
   CHECK(rejected == rejected_by_program());
 }
 
@@ -192,5 +195,6 @@ TEST_CASE("A dead_after below 20 ms is refused", "[rdma_connect]") {
   });
   here.loop.run();
   CHECK(short_time.code() == std::errc::invalid_argument);
-  CHECK_THAT(short_time.what(), Catch::Matchers::Contains("dead_after is 19 ms, less than 20 ms"));
+  CHECK(std::string_view{short_time.what()}.find("dead_after is 19 ms, less than 20 ms") !=
+        std::string_view::npos);
 }
