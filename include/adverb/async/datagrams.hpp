@@ -312,7 +312,7 @@ class datagram_listener final : public detail::request_queue<transport::ud> {
 /// request. The destructor ends the endpoint without blocking. Its memberships must end before.
 ///
 /// Each of the `receives` blocks has room for a header beside `block_size` bytes of payload. The
-/// options `shared` and `connection` do not count. iWARP has no datagrams.
+/// options `shared`, `connection` and `dead_after` do not count. iWARP has no datagrams.
 ///
 /// Not thread safe: used by the thread of its loop, which must outlive it.
 class [[nodiscard]] datagram_endpoint {
