@@ -47,8 +47,8 @@ class completion_channel_base : public handle_base<ibv_comp_channel> {
 
 }  // namespace detail
 
-/// Refers to a completion channel that another object keeps alive. As cheap as a pointer; pass it
-/// by value.
+/// Refers to a completion channel that another object keeps alive. Pass it by value; it is as
+/// cheap as a pointer.
 class completion_channel_ref : public detail::reference_to<detail::completion_channel_base> {
  public:
   using reference_to::reference_to;

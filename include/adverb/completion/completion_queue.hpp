@@ -101,8 +101,8 @@ class completion_queue_base : public common_completion_queue_base<classic_engine
     return detail::classic_engine::poll(native_handle(), out, policy);
   }
 
-  /// Blocks like `wait` with a function, and returns the completions, at least one. Where that
-  /// returns 0, this returns none.
+  /// Blocks like `wait` with a function, and returns the completions, at least one. Returns
+  /// none in the cases in which that `wait` returns 0.
   [[nodiscard]] std::span<completion> wait(std::span<completion> out,
                                            on_failure policy = throwing{}) const {
     return wait_into(out, detail::deadline{}, policy);
@@ -152,8 +152,8 @@ class completion_queue_base : public common_completion_queue_base<classic_engine
 
 }  // namespace detail
 
-/// Refers to a completion queue that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// Refers to a completion queue that another object keeps alive. Pass it by value; it is as cheap
+/// as a pointer.
 class completion_queue_ref : public detail::reference_to<detail::completion_queue_base> {
  public:
   using reference_to::reference_to;

@@ -117,7 +117,7 @@ class mutable_buffer {
     return static_cast<adverb::lkey>(element_.lkey);
   }
 
-  // As in const_buffer.
+  // The same as in const_buffer.
   /// Returns `length` bytes from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
                                                on_failure policy = throwing{}) const {
@@ -223,8 +223,8 @@ class buffer_list {
   union {
     Buffer buffers_[Capacity];
   };
-  // No field of a buffer has this type. So the compiler knows that storing a buffer does not change
-  // it, and keeps it in a register.
+  // No field of a buffer has this type. Storing a buffer therefore does not change it, and the
+  // compiler keeps it in a register.
   Buffer* end_ = buffers_;
 };
 

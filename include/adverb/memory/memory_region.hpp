@@ -47,7 +47,7 @@ struct reregistration_attempt {
   reregistration changes;
   access_rights rights;
   bool constant;
-  /// Whether the region is zero_based now.
+  /// True if the region is zero_based now.
   bool zero_based;
 
   /// Explains why the change is not even attempted. Writes nothing if it can be.
@@ -138,9 +138,9 @@ class [[nodiscard]] memory_region
 
   /// Registers memory: a container, an array, or `std::span{pointer, length}`. The default right is
   /// local_write; none for const memory, which can only be read. Fails with EINVAL if the rights
-  /// would write const memory. Write and atomic rights of peers need local_write too. With the
-  /// right zero_based, the device sees the memory from address 0 on, and the memory must begin at a
-  /// page boundary.
+  /// would write const memory. Write and atomic rights of peers need local_write too. The
+  /// right zero_based makes the device see the memory from address 0 on; the memory must then begin
+  /// at a page boundary.
   /// Wraps: ibv_reg_mr(3).
   template <registrable_memory Range>
   memory_region(protection_domain_ref domain, Range&& memory,

@@ -28,7 +28,7 @@ struct alternate_path {
 enum class path_migration_state : std::uint32_t {
   /// Uses the alternate path; set by hand, migrates to it.
   migrated = IBV_MIG_MIGRATED,
-  /// Asks the peer to arm the migration again.
+  /// Requests the peer to arm the migration again.
   rearm = IBV_MIG_REARM,
   /// Uses the first path, ready to migrate.
   armed = IBV_MIG_ARMED,

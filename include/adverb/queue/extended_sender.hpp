@@ -153,8 +153,8 @@ class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
   std::uint32_t size_ = 0;
 };
 
-/// Sends through the extended calls of a queue pair. Returned by `pair.extended()`. As cheap as a
-/// pointer; pass it by value. The queue pair must have been created with these operations
+/// Sends through the extended calls of a queue pair. Returned by `pair.extended()`. Pass it by
+/// value; it is as cheap as a pointer. The queue pair must have been created with these operations
 /// (`queue_pair_options::send_operations`) and be ready to send.
 template <transport Transport, send_operations Operations = basic_operations(Transport)>
 class extended_sender {

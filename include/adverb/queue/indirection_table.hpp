@@ -29,8 +29,8 @@ class indirection_table_base : public handle_base<ibv_rwq_ind_table> {
 
 }  // namespace detail
 
-/// Refers to an indirection table that another object keeps alive. As cheap as a pointer; pass it
-/// by value.
+/// Refers to an indirection table that another object keeps alive. Pass it by value; it is as
+/// cheap as a pointer.
 class indirection_table_ref : public detail::reference_to<detail::indirection_table_base> {
  public:
   using reference_to::reference_to;

@@ -19,8 +19,8 @@ bool check_kind(on_failure policy, const ibv_qp* pair, transport service, qp_sta
 template <transport Transport, qp_state State = qp_state::rts>
 class queue_pair;
 
-/// Refers to a queue pair that another object keeps alive, of this transport and in this state. As
-/// cheap as a pointer; pass it by value.
+/// Refers to a queue pair that another object keeps alive, of this transport and in this state.
+/// Pass it by value; it is as cheap as a pointer.
 template <transport Transport, qp_state State = qp_state::rts>
 class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Transport, State>> {
   using operations = detail::reference_to<detail::queue_pair_base<Transport, State>>;

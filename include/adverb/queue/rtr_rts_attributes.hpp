@@ -31,7 +31,7 @@ struct rtr_rts_attributes<transport::rc> {
   std::optional<std::uint8_t> max_destination_read_atomic{};
   /// Maximum number of reads and atomics in progress at this side as the requester.
   std::optional<std::uint8_t> max_initiator_read_atomic{};
-  /// Time that this side asks a peer to wait if no receive is posted.
+  /// The time for which a peer waits if this side has posted no receive.
   std::optional<adverb::rnr_timer> rnr_timer{};
   /// Time to wait for an acknowledgement before a packet is sent again.
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
@@ -76,7 +76,7 @@ struct rtr_rts_attributes<transport::xrc_recv> {
   std::optional<mtu> path_mtu{};
   /// Maximum number of reads and atomics in progress at this side as the responder.
   std::optional<std::uint8_t> max_destination_read_atomic{};
-  /// Time that this side asks a peer to wait if no receive is posted.
+  /// The time for which a peer waits if this side has posted no receive.
   std::optional<adverb::rnr_timer> rnr_timer{};
   /// Time to wait for an acknowledgement before a packet is sent again.
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};

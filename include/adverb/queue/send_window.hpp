@@ -163,9 +163,9 @@ consteval void check_window_engine() noexcept {
 ///     }
 ///
 /// The window counts one credit per request. It signals every n-th request, the request that takes
-/// the last credit, and those that ask for it. `completed` returns the credits. The window reserves
-/// one entry of the completion queue per request, because an unsignaled request also completes when
-/// it fails.
+/// the last credit, and those that the program has signaled. `completed` returns the credits. The
+/// window reserves one entry of the completion queue per request, because an unsignaled request
+/// also completes when it fails.
 ///
 /// Post all sends of the queue pair through its one window, and pass all their completions to
 /// `completed`. The window posts through the classic engine (`send_window{pair}`) or the extended

@@ -80,8 +80,8 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
 
 }  // namespace detail
 
-/// Refers to a shared receive queue that another object keeps alive. As cheap as a pointer; pass it
-/// by value.
+/// Refers to a shared receive queue that another object keeps alive. Pass it by value; it is as
+/// cheap as a pointer.
 class shared_receive_queue_ref : public detail::reference_to<detail::shared_receive_queue_base> {
  public:
   using reference_to::reference_to;

@@ -78,8 +78,8 @@ class tag_matching_queue_base : public shared_receive_queue_base {
 
 }  // namespace detail
 
-/// Refers to a tag matching queue that another object keeps alive. As cheap as a pointer; pass it
-/// by value.
+/// Refers to a tag matching queue that another object keeps alive. Pass it by value; it is as
+/// cheap as a pointer.
 class tag_matching_queue_ref : public detail::reference_to<detail::tag_matching_queue_base> {
  public:
   using reference_to::reference_to;

@@ -151,8 +151,8 @@ inline constexpr auto transition_rules = make_transition_rules();
 
 namespace detail {
 
-/// A transition with its row of the table. As a constant, it avoids a search of the table when a
-/// queue pair is set up.
+/// A transition with its row of the table. It is a constant, which avoids a search of the table
+/// when a queue pair is set up.
 struct transition_step {
   transport service;
   qp_state from;

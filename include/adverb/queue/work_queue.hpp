@@ -92,8 +92,8 @@ class work_queue_base : public handle_base<ibv_wq> {
 template <work_queue_state State = work_queue_state::ready>
 class work_queue;
 
-/// Refers to a work queue that another object keeps alive, in this state. As cheap as a pointer;
-/// pass it by value.
+/// Refers to a work queue that another object keeps alive, in this state. Pass it by value; it
+/// is as cheap as a pointer.
 template <work_queue_state State = work_queue_state::ready>
 class work_queue_ref : public detail::reference_to<detail::work_queue_base<State>> {
   using operations = detail::reference_to<detail::work_queue_base<State>>;

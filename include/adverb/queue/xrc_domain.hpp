@@ -30,8 +30,8 @@ class xrc_domain_base : public handle_base<ibv_xrcd> {
 
 }  // namespace detail
 
-/// Refers to an XRC domain that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// Refers to an XRC domain that another object keeps alive. Pass it by value; it is as cheap
+/// as a pointer.
 class xrc_domain_ref : public detail::reference_to<detail::xrc_domain_base> {
  public:
   using reference_to::reference_to;

@@ -34,8 +34,8 @@ class xrc_shared_receive_queue_base : public shared_receive_queue_base {
 
 }  // namespace detail
 
-/// Refers to an XRC shared receive queue that another object keeps alive. As cheap as a pointer;
-/// pass it by value.
+/// Refers to an XRC shared receive queue that another object keeps alive. Pass it by value; it
+/// is as cheap as a pointer.
 class xrc_shared_receive_queue_ref
     : public detail::reference_to<detail::xrc_shared_receive_queue_base> {
  public:

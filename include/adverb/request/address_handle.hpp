@@ -26,8 +26,8 @@ class address_handle_base : public handle_base<ibv_ah> {
 
 }  // namespace detail
 
-/// Refers to an address handle that another object keeps alive. As cheap as a pointer; pass it by
-/// value.
+/// Refers to an address handle that another object keeps alive. Pass it by value; it is as cheap
+/// as a pointer.
 class address_handle_ref : public detail::reference_to<detail::address_handle_base> {
  public:
   using reference_to::reference_to;

@@ -67,7 +67,7 @@ template <transport Transport, qp_state State, class Posted>
   return are_postable<Transport, State>(requests_of<Posted>{});
 }
 
-/// Whether a sender accepts a request. Other senders specialise it elsewhere. A class, because the
+/// True if a sender accepts a request. Other senders specialise it elsewhere. A class, because the
 /// EDG front end (nvcc, IntelliSense) rejects constraints on a specialised variable.
 template <class Sender, class Request>
 struct takes : std::false_type {};
@@ -123,7 +123,7 @@ consteval void check_sendable() noexcept {
                 "only datagrams (UD) and XRC requests have a destination: remove .to(...)");
 }
 
-/// Rejects at compile time a state that the type does not know. Returns true if it is known.
+/// Rejects an unknown state at compile time. Returns true if it is known.
 template <qp_state State>
 consteval bool check_known() noexcept {
   static_assert(State != qp_state::any,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The functions that create work requests. A payload is any number of buffers or one std::span of
-// buffers. Where data is sent, it may be any number of inline_data or one std::span of them.
+// buffers. The payload of a send or write may also be any number of inline_data or one std::span of
+// them.
 #pragma once
 
 #include <concepts>

@@ -233,7 +233,7 @@ constexpr void for_each_operation(const Function& function) {
   }(std::make_index_sequence<count>{});
 }
 
-/// What functions at run time use of the traits, so that they are loops over a table.
+/// A row of the table of traits, over which functions at run time loop.
 struct operation_row {
   send_operation operation;
   service_class service;

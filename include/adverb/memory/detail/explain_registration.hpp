@@ -24,7 +24,7 @@ struct registration_attempt {
   std::uint64_t device_address = 0;
   std::size_t length = 0;
   access_rights rights = {};
-  /// Whether the memory is const.
+  /// True if the memory is const.
   bool constant = false;
 };
 

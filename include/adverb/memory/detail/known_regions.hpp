@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The regions that ADVERB_HARDENING_DEBUG knows by their keys, to find posts of buffers that no
-// longer belong to a region, or belong to one of another protection domain.
+// The table with which ADVERB_HARDENING_DEBUG finds posts of buffers that no longer belong to a
+// region, or belong to one of another protection domain.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// does not.
 class [[gnu::visibility("default")]] known_regions : public side_table<known_regions> {
  public:
-  /// What can be wrong with a buffer.
+  /// The flaws of a buffer.
   enum class flaw : std::uint8_t { none, region_gone, other_domain };
 
   /// Notes a region that was made or changed.

@@ -23,8 +23,8 @@ class send_credits {
  public:
   /// Constructs an object without credits.
   send_credits() noexcept = default;
-  /// Constructs the credits for `size` requests, of which every `signal_every`-th is signaled. With
-  /// `all_complete` every request completes, signaled or not.
+  /// Constructs the credits for `size` requests, of which every `signal_every`-th is signaled. If
+  /// `all_complete` is true, every request completes, signaled or not.
   send_credits(std::uint32_t size, std::uint32_t signal_every, bool all_complete)
       : free_{size},
         size_{size},
@@ -60,8 +60,8 @@ class send_credits {
 
   [[nodiscard]] bool fits(std::size_t count) const noexcept { return count <= available(); }
 
-  /// Returns true if the last request of a chain must be signaled. The chain must fit. `asked`
-  /// holds for each request whether it asks for a signal.
+  /// Returns true if the last request of a chain must be signaled. The chain must fit. An
+  /// element of `asked` is true if the program has set the signal of that request.
   template <class Flags>
   [[nodiscard]] bool is_last_due(const Flags& asked) const noexcept {
     std::uint32_t count = 0;

@@ -158,7 +158,7 @@ ADVERB_FUNC bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const tran
   const int result = has_retries_of_wire(plan.values)
                          ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
                          : EINVAL;
-  // The limits may have changed: the next attempt asks for them again.
+  // The limits may have changed: the next attempt queries them again.
   if (result != 0) [[unlikely]]
     forget_limits_of(queue_pair->context);
   return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
