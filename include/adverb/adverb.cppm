@@ -273,6 +273,7 @@ using adverb::rnr_timer;
 using adverb::rtr_rts_attributes;
 using adverb::segmentation_offload;
 using adverb::send;
+using adverb::send_chain;
 using adverb::send_operation;
 using adverb::send_operations;
 using adverb::send_request;

@@ -30,6 +30,7 @@
 #include <adverb/request/flush_requests.hpp>
 #include <adverb/request/prepared_request.hpp>
 #include <adverb/request/requests.hpp>
+#include <adverb/request/send_chain.hpp>
 #include <adverb/request/window_requests.hpp>
 #include <adverb/steering/counters.hpp>
 #include <adverb/steering/flow_action.hpp>

@@ -145,6 +145,8 @@ class prepared_list_part;
 template <class Request>
 class linked_request;
 class post_result;
+template <std::size_t Capacity, transport Transport, std::size_t Buffers>
+class send_chain;
 struct bind_options;
 struct compare_and_swap_values;
 

@@ -88,8 +88,13 @@ void hammer(const std::vector<std::unique_ptr<lane>>& lanes, const SleepAndTake&
   const auto end = std::chrono::steady_clock::now() + duration();
   std::atomic<std::size_t> posting = poster_count;
   std::atomic<bool> is_awake = true;
+  std::atomic<std::uint64_t> wakes = 0;
+  // On a busy machine it takes longer until the other thread has slept often enough.
+  const auto must_go_on = [&] {
+    return std::chrono::steady_clock::now() < end || (is_awake && wakes <= lanes.size());
+  };
   const auto post_until_end = [&](std::size_t poster) {
-    while (std::chrono::steady_clock::now() < end) {
+    while (must_go_on()) {
       for (std::size_t each = poster; each < lanes.size(); each += poster_count) {
         if (!lanes[each]->is_idle()) continue;
         lanes[each]->count();
@@ -110,7 +115,6 @@ void hammer(const std::vector<std::unique_ptr<lane>>& lanes, const SleepAndTake&
     return posting != 0 ||
            !std::ranges::all_of(lanes, [](const auto& each) { return each->is_idle(); });
   };
-  std::uint64_t wakes = 0;
   {
     std::vector<std::jthread> posters;
     for (std::size_t each = 0; each < poster_count; ++each)

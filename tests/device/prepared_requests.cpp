@@ -132,6 +132,27 @@ TEST_CASE("A prepared list is posted completely and in part, and each post reads
   for (std::uint64_t round = 1; round <= 100; ++round) check(1 + round % 8, round);
 }
 
+TEST_CASE("A chain of any number of writes and a send arrives in order", "[ibv_post_send]") {
+  loopback<transport::rc> link;
+  const auto remote = link.far_end.remote();
+  send_chain<9> chain;
+  for (unsigned round = 0; round < 100; ++round) {
+    const std::size_t writes = round % 9;
+    link.near_end.fill(0, slot_size, round);
+    link.far_pair.post(receive(link.far_end.region.slice(16384, 64)).id(round)).check();
+    chain.clear();
+    for (std::size_t each = 0; each < writes; ++each)
+      REQUIRE(chain.add(write(remote.slice(each * slot_size, slot_size),
+                              link.near_end.region.slice(0, slot_size))));
+    REQUIRE(chain.add(send(link.near_end.region.slice(0, 4)).id(round).signaled()));
+    link.near_pair.post(chain).check();
+    CHECK(next_success(link.near_end.queue).id() == round);
+    CHECK(next_success(link.far_end.queue).id() == round);
+    for (std::size_t each = 0; each < writes; ++each)
+      CHECK(link.far_end.holds(each * slot_size, slot_size, round));
+  }
+}
+
 TEST_CASE("Prepared datagrams can change their destination between posts") {
   loopback<transport::ud> link;
   const address_handle way{link.domain, link.to_far};

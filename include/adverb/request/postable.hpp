@@ -142,6 +142,13 @@ consteval void check_postable() noexcept {
                   "receives can be posted only from INIT on: finish init() first");
     static_assert(receives(Transport),
                   "an XRC queue pair has no receive queue: post to the shared receive queue");
+  } else if constexpr (requires { Request::is_chained; }) {
+    static_assert(can_send_in(State),
+                  "a chain can be posted when the queue pair is ready to send: finish rts() or "
+                  "connect() first");
+    static_assert(
+        suits<Transport, Request>(),
+        "the chain holds requests for another transport: send_chain<capacity, transport>");
   } else {
     check_sendable<Transport, State, Request>();
     static_assert(!needs_extended_sender<Request>(),

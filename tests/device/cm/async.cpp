@@ -48,16 +48,20 @@ TEST_CASE("An adaptive loop sleeps while nothing completes, and stop wakes it",
     static_cast<void>(co_await client.next());  // The peer sends nothing.
   };
   std::optional<async::connection> server;
+  std::chrono::nanoseconds begin{};
+  std::latch connected{1};
   const auto connect = [&]() -> async::task<> {
     server = co_await async::connect(here.loop, here.address(), small);
+    begin = processor_time();
+    connected.count_down();
   };
   here.loop.spawn(wait());
   here.loop.spawn(connect());
   std::thread other{[&] {
+    connected.wait();
     std::this_thread::sleep_for(1s);
     here.loop.stop();
   }};
-  const auto begin = processor_time();
   here.loop.run();
   CHECK(processor_time() - begin < 300ms);
   other.join();

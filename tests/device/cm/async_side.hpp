@@ -36,8 +36,11 @@ struct side {
 
 /// For peers that always answer, however slow the machine is. A case that waits for the end of the
 /// time fails, because it takes too long.
-inline constexpr async::connection_options small{
-    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = std::chrono::minutes{1}};
+inline constexpr async::connection_options small{.max_send_wr = 4,
+                                                 .receives = 8,
+                                                 .block_size = 64,
+                                                 .connect_timeout = std::chrono::seconds{30},
+                                                 .end_timeout = std::chrono::minutes{1}};
 
 /// Throws the failure of an answer, unless it may be that of a peer which ended the connection as
 /// soon as it had the answer.
