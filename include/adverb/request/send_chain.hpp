@@ -46,9 +46,9 @@ inline constexpr bool is_send_request<chained_send<Transport>> = true;
 /// Sends of any kind, as many as the program adds, which are posted in order with one doorbell:
 ///
 ///     send_chain<17> chain;
-///     for (const chunk& each : chunks) chain.add(write(each.remote, each.buffer));
-///     chain.add(send(header).signaled());
-///     queue_pair.post(chain).check();
+///     for (const chunk& each : chunks)
+///       if (!chain.add(write(each.remote, each.buffer))) break;
+///     if (chain.add(send(header).signaled())) queue_pair.post(chain).check();
 ///     chain.clear();
 ///
 /// `Transport` is that of the queue pair, and `Buffers` the number of buffers of a request. It
@@ -61,6 +61,8 @@ class send_chain {
   using prepared_requests = detail::request_list<detail::chained_send<Transport>>;
   /// For `post`: true for a single request.
   static constexpr bool is_just_one = false;
+  /// The last request is linked to the entry behind it.
+  static constexpr bool is_cut_for_post = true;
 
   /// Creates a chain without requests.
   // The entries are written by `add`.
@@ -84,17 +86,19 @@ class send_chain {
     return false;
   }
   /// Removes all requests.
-  void clear() noexcept { count_ = 0; }
+  void clear() noexcept { end_ = entries_.data(); }
 
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(end_ - entries_.data());
+  }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   /// Returns the number of requests for which there is room.
   [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Capacity; }
 
   /// Returns the C structs for a post. An empty chain is an empty post.
   [[nodiscard]] detail::request_chain<ibv_send_wr> chain() const noexcept {
-    if (count_ == 0) return {nullptr, nullptr, 0};
-    return detail::chain_between(&entries_[0].native, &entries_[count_ - 1].native, count_);
+    if (empty()) return {nullptr, nullptr, 0};
+    return detail::chain_between(&entries_.front().native, &end_[-1].native, size());
   }
 
  private:
@@ -112,20 +116,20 @@ class send_chain {
     static_assert(has_room,
                   "the request has more buffers than the chain has room for: "
                   "send_chain<capacity, transport, buffers>");
-    if (count_ == Capacity) [[unlikely]]
+    // Read once, because the stores could change it as far as the compiler sees.
+    entry* const added = end_;
+    if (added == entries_.data() + Capacity) [[unlikely]]
       return false;
     if constexpr (has_room) {
-      entry& added = entries_[count_];
-      request.fill(added.native, nullptr, *new (&added.buffers) memory);
-      if (count_ != 0) entries_[count_ - 1].native.next = &added.native;
-      ++count_;
+      request.fill(added->native, &added[1].native, *new (&added->buffers) memory);
+      end_ = added + 1;
     }
     return true;
   }
 
-  std::size_t count_ = 0;
   // A post takes requests that are not const, and some providers write to them.
   mutable std::array<entry, Capacity> entries_;
+  entry* end_ = entries_.data();
 };
 
 }  // namespace adverb::inline ADVERB_ABI
