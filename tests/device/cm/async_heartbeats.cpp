@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto dead_after = 400ms;
+constexpr auto dead_after = 600ms;
 
 /// Options with heartbeats.
 constexpr async::connection_options beating{
@@ -78,7 +78,7 @@ TEST_CASE("Silent peers, and peers that leave messages unread, are not reported 
   if (on_iwarp())
     return tell_skip("messages without a receive", "iWARP ends the connection of such a message");
   const bool are_shared = GENERATE(false, true);
-  constexpr auto brief = 200ms;
+  constexpr auto brief = 500ms;
   side here{{.shared_receives = 8, .shared_block_size = 64}};
   async::connection_options options = beating;
   options.dead_after = brief;
@@ -94,7 +94,7 @@ TEST_CASE("Silent peers, and peers that leave messages unread, are not reported 
       // Holds every block, once.
       const int blocks = are_shared ? 8 : 4;
       if (++taken == blocks) {
-        co_await async::sleep_for(here.loop, 4 * brief);
+        co_await async::sleep_for(here.loop, 3 * brief);
         CHECK_FALSE(client.why_stalled().empty());
       }
       if (taken >= blocks) held.clear();
