@@ -3,16 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <support/catch.hpp>
-#include <support/reported.hpp>
 
 #include "test_bench.hpp"
 
 using namespace adverb;
-namespace called = fake::called;
 
 namespace {
 

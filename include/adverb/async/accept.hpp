@@ -250,37 +250,16 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
 
   /// One start of the step.
   template <class Derived>
-  class operation : public cancellable_waiter {
+  class operation : public detail::take_operation<Derived, Listener, &Listener::take_request> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const basic_request_step& step) noexcept
-        : cancellable_waiter{&resume}, listener_{step.listener_} {}
+        : detail::take_operation<Derived, Listener, &Listener::take_request>{*step.listener_} {}
 
-    /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() {
-      next_ = listener_->take_request();
-      if (next_) return false;
-      listener_->waiters().push_back(*this);
-      return true;
-    }
     /// Returns the result, or reports the failure.
     [[nodiscard]] request take(on_failure policy) {
-      policy.clear();
-      if (!next_) detail::report_cancelled(policy, "async::listener::next");
-      return std::move(next_);
+      return this->take_next("async::listener::next", policy);
     }
-
-   private:
-    static bool resume(waiter& which) {
-      auto& self = static_cast<operation&>(which);
-      self.leave();
-      if (!self.is_cancelled()) self.next_ = self.listener_->take_request();
-      static_cast<Derived&>(self).finished();
-      return true;
-    }
-
-    Listener* listener_;
-    request next_;
   };
 
  private:

@@ -61,37 +61,18 @@ class device_event_step : public detail::async_step<device_event_step> {
 
   /// One start of the step.
   template <class Derived>
-  class operation : public cancellable_waiter {
+  class operation : public detail::take_operation<Derived, detail::device_event_source,
+                                                  &detail::device_event_source::take> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const device_event_step& step) noexcept
-        : cancellable_waiter{&resume}, source_{step.source_} {}
+        : detail::take_operation<Derived, detail::device_event_source,
+                                 &detail::device_event_source::take>{*step.source_} {}
 
-    /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() {
-      next_ = source_->take();
-      if (next_) return false;
-      source_->waiters().push_back(*this);
-      return true;
-    }
     /// Returns the result, or reports the failure.
     [[nodiscard]] std::optional<async_event> take(on_failure policy) {
-      policy.clear();
-      if (!next_) detail::report_cancelled(policy, "async::device_events::next");
-      return std::move(next_);
+      return this->take_next("async::device_events::next", policy);
     }
-
-   private:
-    static bool resume(waiter& which) {
-      auto& self = static_cast<operation&>(which);
-      self.leave();
-      if (!self.is_cancelled()) self.next_ = self.source_->take();
-      static_cast<Derived&>(self).finished();
-      return true;
-    }
-
-    detail::device_event_source* source_;
-    std::optional<async_event> next_;
   };
 
  private:

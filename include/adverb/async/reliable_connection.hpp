@@ -246,6 +246,42 @@ class disconnect_operation : public async::waiter {
   detail::link* link_;
 };
 
+/// Waits until a source has something to take: the requests of a listener, the events of a device.
+/// The source stays where it is.
+template <class Derived, class Source, auto Take>
+class take_operation : public async::cancellable_waiter {
+ public:
+  explicit take_operation(Source& from) noexcept : cancellable_waiter{&resume}, source_{&from} {}
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start() {
+    next_ = (source_->*Take)();
+    if (next_) return false;
+    source_->waiters().push_back(*this);
+    return true;
+  }
+
+ protected:
+  /// Returns the result, or reports that the wait was cancelled.
+  [[nodiscard]] auto take_next(std::string_view verb, on_failure policy) {
+    policy.clear();
+    if (!next_) report_cancelled(policy, verb);
+    return std::move(next_);
+  }
+
+ private:
+  static bool resume(waiter& which) {
+    auto& self = static_cast<take_operation&>(which);
+    self.leave();
+    if (!self.is_cancelled()) self.next_ = (self.source_->*Take)();
+    static_cast<Derived&>(self).finished();
+    return true;
+  }
+
+  Source* source_;
+  decltype((std::declval<Source&>().*Take)()) next_;
+};
+
 /// A connection on its way, of either side.
 class connecting : public async::cancellable_waiter, public async_event_target {
  public:
