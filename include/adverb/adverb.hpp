@@ -7,6 +7,7 @@
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/completion/up_to.hpp>
 #include <adverb/core/durations.hpp>
+#include <adverb/core/sizes.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/memory/advice.hpp>

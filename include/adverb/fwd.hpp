@@ -208,6 +208,20 @@ struct work_queue_options;
 class indirection_table;
 class indirection_table_ref;
 
+// pool
+class bad_registration;
+class buffer_lease;
+class buffer_pool;
+class cached_region;
+class registered_resource;
+class registration_cache;
+class synchronized_registered_resource;
+struct buffer_pool_options;
+struct registered_resource_options;
+struct registered_resource_statistics;
+struct registration_cache_options;
+struct registration_cache_statistics;
+
 // steering
 class flow;
 class flow_ref;

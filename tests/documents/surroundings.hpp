@@ -28,6 +28,7 @@
 #include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/core/stop_event.hpp>
+#include <adverb/pool.hpp>
 
 #include "../support/senders.hpp"
 

@@ -7,6 +7,7 @@
 
 #include <adverb/impl/src.hpp>
 #include <adverb/ostream.hpp>
+#include <adverb/pool/impl/src.hpp>
 #if __has_include(<rdma/rdma_cma.h>)
 #include <adverb/cm/impl/src.hpp>
 // GCC warns of every coroutine.

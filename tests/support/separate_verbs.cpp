@@ -1,1 +1,2 @@
 #include <adverb/impl/src.hpp>
+#include <adverb/pool/impl/src.hpp>
