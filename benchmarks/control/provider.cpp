@@ -44,6 +44,7 @@ connection last;
 
 int query_device(ibv_context*, const ibv_query_device_ex_input*, ibv_device_attr_ex* attributes,
                  std::size_t) {
+  attributes->orig_attr.max_mr_size = UINT64_MAX;
   attributes->orig_attr.phys_port_cnt = 1;
   attributes->orig_attr.max_qp_rd_atom = 16;
   attributes->orig_attr.max_qp_init_rd_atom = 16;
