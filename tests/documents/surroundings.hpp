@@ -26,6 +26,7 @@
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
+#include <adverb/async/block_waits.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/core/stop_event.hpp>
 #include <adverb/pool.hpp>

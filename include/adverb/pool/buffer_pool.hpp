@@ -20,6 +20,14 @@ namespace adverb::inline ADVERB_ABI {
 
 class buffer_pool;
 
+namespace detail {
+/// A function for each block that is given back.
+struct block_listener {
+  /// Called by the thread that has given a block back.
+  void (*given_back)(block_listener& self) noexcept;
+};
+}  // namespace detail
+
 /// The options of a buffer_pool.
 struct buffer_pool_options {
   /// The size of a block in bytes.
@@ -96,7 +104,7 @@ class buffer_pool {
 
   /// Takes a free block. Returns an empty lease if none is free.
   [[nodiscard]] buffer_lease try_take() noexcept {
-    std::uint64_t head = free_.load(std::memory_order_acquire);
+    std::uint64_t head = free_.load();
     std::uint32_t index;
     std::uint64_t after;
     do {
@@ -135,6 +143,12 @@ class buffer_pool {
   /// Returns the region that contains the blocks, for keys and remote buffers.
   [[nodiscard]] memory_region_ref region() const noexcept { return memory_->region_of(first_); }
 
+  // For async::block_waits.
+
+  /// Has a listener called for each block that is given back from now on; null for none. It must
+  /// live until no thread gives back a block.
+  void set_listener(detail::block_listener* listener) noexcept { listener_ = listener; }
+
  private:
   friend class buffer_lease;
 
@@ -150,8 +164,11 @@ class buffer_pool {
     do {
       blocks_[index].store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
       after = ((head >> 32) << 32) | index;
-    } while (!free_.compare_exchange_weak(head, after, std::memory_order_release,
+      // In one order with the listener: either it finds the block, or it is found here.
+    } while (!free_.compare_exchange_weak(head, after, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
+    if (detail::block_listener* const listener = listener_.load(); listener != nullptr) [[unlikely]]
+      listener->given_back(*listener);
   }
   [[nodiscard]] std::byte* block(std::uint32_t index) const noexcept {
     return first_ + std::size_t{index} * stride_;
@@ -174,6 +191,7 @@ class buffer_pool {
   std::uint32_t block_size_ = 0;
   lkey key_{};
   registered_resource* memory_;
+  std::atomic<detail::block_listener*> listener_ = nullptr;
 };
 
 inline buffer_lease::~buffer_lease() {
