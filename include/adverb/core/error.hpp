@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include <adverb/core/failure.hpp>
 
@@ -63,18 +64,20 @@ class on_failure {
   constexpr on_failure(throwing) noexcept {}
   constexpr on_failure(detail::to_failure_hook) noexcept : way_{way::tell} {}
   constexpr on_failure(std::error_code& code) noexcept : code_{&code}, way_{way::code} {}
-  constexpr on_failure(failure& why) noexcept : why_{&why}, way_{way::failure} {}
+  constexpr on_failure(failure& why) noexcept : code_{&why.code_}, way_{way::failure} {}
 
   /// Marks the step as successful. Does not write to a code that is already clear.
   [[gnu::always_inline]] constexpr void clear() const noexcept {
-    if (failed()) [[unlikely]]
+    if (failed()) [[unlikely]] {
       clear_target(*this);
+      // For the compiler, which leaves out a test of the policy after this.
+      if (failed()) __builtin_unreachable();
+    }
   }
 
   /// Returns whether the previous step failed without throwing.
   [[nodiscard, gnu::always_inline]] constexpr bool failed() const noexcept {
-    if (way_ < way::code) return false;
-    return way_ == way::code ? static_cast<bool>(*code_) : static_cast<bool>(*why_);
+    return code_ != nullptr && static_cast<bool>(*code_);
   }
 
   /// Returns whether a failure is thrown.
@@ -107,7 +110,7 @@ class on_failure {
   /// The same, and a code or a failure is set, so that a test of it after the call is left out.
   [[gnu::always_inline]] constexpr void assume_set() const noexcept {
     assume_reported();
-    if (way_ != way::tell && !failed()) __builtin_unreachable();
+    if (code_ != nullptr && !failed()) __builtin_unreachable();
   }
 
  private:
@@ -126,10 +129,15 @@ class on_failure {
   [[gnu::cold]] static void report_errno(on_failure to, int number, std::string_view verb,
                                          detail::callable_ref<failure_description&> describe);
 
-  union {
-    std::error_code* code_ = nullptr;
-    failure* why_;
-  };
+  /// Returns the failure of the program, of which the code is the first member.
+  [[nodiscard]] failure& whole() const noexcept {
+    static_assert(std::is_standard_layout_v<failure>);
+    return *reinterpret_cast<failure*>(code_);
+  }
+
+  // The code of the program, or of its failure, so that one test covers both. Null if a failure is
+  // thrown or passed to the failure hook.
+  std::error_code* code_ = nullptr;
   way way_ = way::raise;
 };
 

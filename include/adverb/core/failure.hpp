@@ -76,6 +76,7 @@ class problem_list {
 }  // namespace detail
 
 class failure_description;
+class on_failure;
 
 /// The failure of one call: self-contained, trivially copyable, without allocation. Pass one as the
 /// last argument of an operation that can fail, and test it afterwards:
@@ -108,6 +109,7 @@ class failure {
 
  private:
   friend class failure_description;
+  friend class on_failure;
 
   struct range {
     std::size_t begin = 0;
@@ -116,6 +118,7 @@ class failure {
 
   [[nodiscard]] std::string_view part(range where) const noexcept;
 
+  // The first member: on_failure relies on that.
   std::error_code code_;
   range verb_;
   range object_;

@@ -22,7 +22,7 @@ ADVERB_FUNC error::error(const adverb::failure& why) : std::system_error{why.cod
   if (to.way_ == way::code)
     to.code_->clear();
   else
-    *to.why_ = failure{};
+    to.whole() = failure{};
 }
 
 [[gnu::noinline]] ADVERB_FUNC void on_failure::report_known(on_failure to, const failure& known) {
@@ -30,7 +30,7 @@ ADVERB_FUNC error::error(const adverb::failure& why) : std::system_error{why.cod
     case way::raise: detail::fail(known);
     case way::tell: detail::tell_failure_hook(known); break;
     case way::code: *to.code_ = known.code(); break;
-    case way::failure: *to.why_ = known; break;
+    case way::failure: to.whole() = known; break;
   }
 }
 
