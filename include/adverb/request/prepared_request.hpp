@@ -40,7 +40,16 @@ template <std::size_t Index, class T>
   return all.value;
 }
 
-/// The C structs of prepared requests. All but the last are linked to the next.
+/// The shape of a request with this payload; unknown if its number of elements is.
+template <class Payload>
+inline constexpr request_shape shape_with = Payload::send_flags != 0    ? request_shape::inline_data
+                                            : is_list<Payload>          ? request_shape::unknown
+                                            : held_pieces<Payload> == 0 ? request_shape::no_elements
+                                            : held_pieces<Payload> == 1 ? request_shape::one_element
+                                                                        : request_shape::elements;
+
+/// The C structs of prepared requests. All but the last are linked to the next. `first` is null if
+/// there are none.
 template <class Native>
 struct request_chain {
   Native* first;
@@ -279,6 +288,8 @@ class prepared_request : public detail::patchable_request<prepared_request<Reque
   using prepared_requests = detail::request_list<Request>;
   /// For `post`: true for a single request.
   static constexpr bool is_just_one = true;
+  /// For `post`: the shape of the request.
+  static constexpr detail::request_shape shape = detail::shape_with<typename Request::payload_type>;
 
   /// Prepares a request.
   explicit prepared_request(const Request& request) noexcept : base{request} {}

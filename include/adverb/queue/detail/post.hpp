@@ -91,14 +91,15 @@ template <class Request>
 // back by a function.
 // See docs/decisions.md, "Posting is always inlined".
 
-/// Posts a chain of `count` requests with one doorbell.
+/// Posts a chain of `count` requests with one doorbell. `Shape` is that of a single request if its
+/// type determines it; then its address need not be kept across the call.
 ///
 /// If the call returns 0, only a later request can have been refused (siw's call returns the result
 /// of its doorbell). So for a single request `bad` has no meaning unless the post failed. If the
 /// failed call may leave `bad` unwritten, a single request counts as refused, and for several
 /// requests the number of accepted ones is unknown.
 // See docs/decisions.md, "A single post checks the return value only".
-template <class Queue, bool JustOne>
+template <class Queue, bool JustOne, request_shape Shape = request_shape::unknown>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
     typename Queue::object_type* object, typename Queue::native_request* first,
     std::uint32_t count) noexcept {
@@ -117,7 +118,8 @@ template <class Queue, bool JustOne>
     // Clang does not infer this, and would test the result of a successful post once more.
     if (error == 0) __builtin_unreachable();
     if constexpr (JustOne) {
-      return {object, error, accepted_of_one(bad, error), Queue::kind, shape_of(*first)};
+      const request_shape shape = Shape == request_shape::unknown ? shape_of(*first) : Shape;
+      return {object, error, accepted_of_one(bad, error), Queue::kind, shape};
     } else {
       const std::uint32_t accepted =
           accepted_before<typename Queue::native_request>(first, &bad, error);
@@ -147,17 +149,24 @@ template <class Queue, std::size_t... Index, class... Requests>
   return result;
 }
 
+/// The shape of a prepared request; unknown for several.
+template <class Prepared>
+inline constexpr request_shape shape_of_prepared = request_shape::unknown;
+template <class Request>
+inline constexpr request_shape shape_of_prepared<prepared_request<Request>> =
+    prepared_request<Request>::shape;
+
 /// Posts the C structs of prepared requests.
 template <class Queue, class Prepared>
 [[nodiscard, gnu::always_inline]] inline post_result post_prepared(
     typename Queue::object_type* object, const Prepared& prepared) noexcept {
   constexpr bool is_cut = requires { Prepared::is_cut_for_post; };
   const auto chain = prepared.chain();
-  if (chain.count == 0) return {};
+  if (chain.first == nullptr) return {};
   const auto rest = chain.last->next;
   if constexpr (is_cut) chain.last->next = nullptr;
-  const post_result result =
-      post_chain<Queue, Prepared::is_just_one>(object, chain.first, chain.count);
+  const post_result result = post_chain<Queue, Prepared::is_just_one, shape_of_prepared<Prepared>>(
+      object, chain.first, chain.count);
   if constexpr (is_cut) chain.last->next = rest;
   return result;
 }
