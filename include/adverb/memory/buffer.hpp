@@ -190,23 +190,24 @@ class buffer_list {
   /// Adds a buffer. Terminates the program if the list is full (ADVERB_HARDENING_FAST).
   void push_back(Buffer buffer) noexcept {
     if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
-      if (end_ == buffers_ + Capacity) [[unlikely]]
+      if (end_ == offset{sizeof buffers_}) [[unlikely]]
         end_of_full_list();
-    Buffer* const there = ::new (static_cast<void*>(end_)) Buffer{buffer};
-    end_ = there + 1;
+    const auto at = static_cast<std::size_t>(end_);
+    ::new (static_cast<void*>(reinterpret_cast<std::byte*>(buffers_) + at)) Buffer{buffer};
+    end_ = offset{at + sizeof(Buffer)};
   }
   /// Removes all buffers.
-  void clear() noexcept { end_ = buffers_; }
+  void clear() noexcept { end_ = offset{}; }
 
   /// Returns the maximum number of buffers.
   [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Capacity; }
   [[nodiscard]] std::size_t size() const noexcept {
-    return static_cast<std::size_t>(end_ - buffers_);
+    return static_cast<std::size_t>(end_) / sizeof(Buffer);
   }
-  [[nodiscard]] bool empty() const noexcept { return end_ == buffers_; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] const Buffer* data() const noexcept { return buffers_; }
   [[nodiscard]] const Buffer* begin() const noexcept { return buffers_; }
-  [[nodiscard]] const Buffer* end() const noexcept { return end_; }
+  [[nodiscard]] const Buffer* end() const noexcept { return buffers_ + size(); }
 
  private:
   void append(const buffer_list& other) noexcept {
@@ -223,9 +224,11 @@ class buffer_list {
   union {
     Buffer buffers_[Capacity];
   };
-  // No field of a buffer has this type. Storing a buffer therefore does not change it, and the
-  // compiler keeps it in a register.
-  Buffer* end_ = buffers_;
+  // In bytes. No field of a buffer has this type, so storing a buffer does not change it, and the
+  // compiler keeps it in a register. A pointer to the end would point into the object itself; Clang
+  // would then store it for each buffer.
+  enum class offset : std::size_t {};
+  offset end_{};
 };
 
 /// A region cut into blocks of equal size, numbered from 0.
