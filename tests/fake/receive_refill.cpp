@@ -171,6 +171,9 @@ TEST_CASE("The bytes of a message are the first bytes of its block") {
   const std::span<const std::byte> bytes = receives.bytes(completion{native});
   CHECK(bytes.data() == &bench.memory[3 * 64]);
   CHECK(bytes.size() == 5);
+  const completion done{native};
+  const auto same = receives.bytes(done, done.success().receive());
+  CHECK((same.data() == bytes.data() && same.size() == bytes.size()));
   native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
   native.byte_len = 4096;  // the length of the memory that the peer wrote
   CHECK(receives.bytes(completion{native}).empty());
@@ -189,7 +192,11 @@ TEST_CASE("The bytes of an extended completion have the length that its opcode d
     native.byte_len = 5;
     bench.machine.complete(queue.native_handle(), native);
     std::size_t size = 0;
-    for (const auto& done : queue.poll(1)) size = receives.bytes(done).size();
+    for (const auto& done : queue.poll(1)) {
+      size = receives.bytes(done).size();
+      if (const auto message = done.success().receive())
+        CHECK(receives.bytes(done, message).size() == size);
+    }
     return size;
   };
   CHECK(size_for(IBV_WC_RECV) == 5);
@@ -216,6 +223,11 @@ TEST_CASE("Reading the bytes of a failed receive ends the program") {
   ibv_wc native = completed(3);
   native.status = IBV_WC_WR_FLUSH_ERR;
   CHECK_THAT(words_at_the_end([&] { (void)receives.bytes(completion{native}); }),
+             Catch::Matchers::StartsWith("completion::success().receive()"));
+  CHECK_THAT(words_at_the_end([&] {
+               const completion failed{native};
+               (void)receives.bytes(failed, failed.success().receive());
+             }),
              Catch::Matchers::StartsWith("completion::success().receive()"));
 }
 #endif
