@@ -40,11 +40,13 @@ template <bool Zeroed>
 
 }  // namespace
 
-bool write_value(ibv_qp* pair, c_remote there, ibv_sge block, std::uint64_t id) noexcept {
-  return post_write<false>(pair, there, &block, id);
+bool write_value(ibv_qp* pair, std::uint64_t address, std::uint32_t key, ibv_sge block,
+                 std::uint64_t id) noexcept {
+  return post_write<false>(pair, {address, key}, &block, id);
 }
-bool write_value_zeroed(ibv_qp* pair, c_remote there, ibv_sge block, std::uint64_t id) noexcept {
-  return post_write<true>(pair, there, &block, id);
+bool write_value_zeroed(ibv_qp* pair, std::uint64_t address, std::uint32_t key, ibv_sge block,
+                        std::uint64_t id) noexcept {
+  return post_write<true>(pair, {address, key}, &block, id);
 }
 
 // The device only reads the element, so C needs no copy of it.

@@ -10,17 +10,18 @@ namespace posts {
 
 struct c_remote {
   std::uint64_t address;
-  std::uint64_t size;
   std::uint32_t key;
 };
 
 // Return whether the request was accepted.
-bool write_value(ibv_qp* pair, c_remote there, ibv_sge block, std::uint64_t id) noexcept;
+bool write_value(ibv_qp* pair, std::uint64_t address, std::uint32_t key, ibv_sge block,
+                 std::uint64_t id) noexcept;
 bool write_reference(ibv_qp* pair, const c_remote* there, const ibv_sge* block,
                      std::uint64_t id) noexcept;
 bool send_span(ibv_qp* pair, const ibv_sge* blocks, int count, std::uint64_t id) noexcept;
 // The same, with structs that are zeroed first.
-bool write_value_zeroed(ibv_qp* pair, c_remote there, ibv_sge block, std::uint64_t id) noexcept;
+bool write_value_zeroed(ibv_qp* pair, std::uint64_t address, std::uint32_t key, ibv_sge block,
+                        std::uint64_t id) noexcept;
 bool write_reference_zeroed(ibv_qp* pair, const c_remote* there, const ibv_sge* block,
                             std::uint64_t id) noexcept;
 bool send_span_zeroed(ibv_qp* pair, const ibv_sge* blocks, int count, std::uint64_t id) noexcept;

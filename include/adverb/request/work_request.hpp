@@ -39,13 +39,19 @@ struct fenced_operation : Operation {
 
 /// Writes three consecutive fields. If all are known at compile time, it also zeroes the next
 /// field, which the operations that use it write later: four fields are one store, and three take
-/// more. GCC joins only stores of the same type, hence the unsigned.
+/// more. GCC joins four stores only if they have the same type, hence the unsigned. If the flags
+/// are not known, it joins the other two only if their types differ.
 [[gnu::always_inline]] inline void fill_kind(ibv_send_wr& request, int count, ibv_wr_opcode opcode,
                                              unsigned flags) noexcept {
-  reinterpret_cast<unsigned&>(request.num_sge) = static_cast<unsigned>(count);
+  // Not const: GCC would evaluate it before the values are known.
+  bool is_known = __builtin_constant_p(count) && __builtin_constant_p(flags);
+  if (is_known)
+    reinterpret_cast<unsigned&>(request.num_sge) = static_cast<unsigned>(count);
+  else
+    request.num_sge = count;
   request.opcode = opcode;
   request.send_flags = flags;
-  if (__builtin_constant_p(count) && __builtin_constant_p(flags)) request.imm_data = 0;
+  if (is_known) request.imm_data = 0;
 }
 
 }  // namespace detail
