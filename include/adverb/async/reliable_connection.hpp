@@ -212,7 +212,7 @@ class message_operation : public async::waiter {
 
  protected:
   [[nodiscard, gnu::always_inline]] static async::message take_from(detail::link& link,
-                                                                    std::string_view verb,
+                                                                    const char* verb,
                                                                     on_failure policy) {
     receive_block* const first = link.inbox().take();
     if (first == nullptr) [[unlikely]]
@@ -263,7 +263,7 @@ class take_operation : public async::cancellable_waiter {
 
  protected:
   /// Returns the result, or reports that the wait was cancelled.
-  [[nodiscard]] auto take_next(std::string_view verb, on_failure policy) {
+  [[nodiscard]] auto take_next(const char* verb, on_failure policy) {
     policy.clear();
     if (!next_) report_cancelled(policy, verb);
     return std::move(next_);
@@ -307,7 +307,7 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Has the reason of the peer stored if it rejects.
   void set_rejection(std::optional<cm::rejection>* where) noexcept { rejection_ = where; }
   /// `cancel_waits` ended the wait for a request.
-  void cancelled(std::string_view verb) { report_cancelled(why_, verb); }
+  void cancelled(const char* verb) { report_cancelled(why_, verb); }
   [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }
 
  private:
@@ -322,7 +322,7 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   void wait_for_peer();
   /// Puts the offer of heartbeats into the private data, of which the peer gets `size` bytes.
   void offer_heartbeats(std::size_t size);
-  void note_missing_heartbeats(std::string_view verb);
+  void note_missing_heartbeats(const char* verb);
 
   async::device_loop* loop_;
   async::connection_options options_;

@@ -201,7 +201,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   }
   T result() { return frame_.promise().result(); }
 
-  void require_frame(std::string_view call) const noexcept {
+  void require_frame(const char* call) const noexcept {
     detail::require(static_cast<bool>(frame_), call, "the task is empty: moved from");
   }
 

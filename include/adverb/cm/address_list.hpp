@@ -192,7 +192,7 @@ struct native_lookup {
 
 /// Calls `call` with the arguments of a lookup, or fails if no host can have such a name.
 void look_up(std::string_view host, std::string_view service, const cm::lookup_options& options,
-             std::string_view verb, callable_ref<native_lookup> call, on_failure policy);
+             const char* verb, callable_ref<native_lookup> call, on_failure policy);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -172,7 +172,7 @@ class [[nodiscard]] connection {
   /// handler ran) or ECANCELED (the descriptor of the time limit became readable). Does not answer
   /// the peer; `disconnect` does.
   void wait_disconnected(timeout limit, on_failure policy = throwing{}) {
-    constexpr std::string_view verb = "connection::disconnect";
+    constexpr const char* verb = "connection::disconnect";
     policy.clear();
     if (has_ended_) return;
     const auto ended_by = [&](const event& happened) {

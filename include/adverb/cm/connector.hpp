@@ -382,9 +382,9 @@ class [[nodiscard]] connector {
   static constexpr timeout margin = detail::seconds{1};
 
   /// The call that starts the step of this connector.
-  static constexpr std::string_view verb = Step == step::start              ? "rdma_resolve_addr"
-                                           : Step == step::address_resolved ? "rdma_resolve_route"
-                                                                            : "rdma_connect";
+  static constexpr const char* verb = Step == step::start              ? "rdma_resolve_addr"
+                                      : Step == step::address_resolved ? "rdma_resolve_route"
+                                                                       : "rdma_connect";
   [[nodiscard]] event_type wanted_event() const noexcept {
     if constexpr (Step == step::start)
       return event_type::address_resolved;

@@ -18,7 +18,7 @@ namespace detail {
 
 struct event_channel_traits {
   using native_type = rdma_event_channel;
-  static constexpr std::string_view destroy_verb = "rdma_destroy_event_channel";
+  static constexpr const char* destroy_verb = "rdma_destroy_event_channel";
   static int destroy(rdma_event_channel* channel) noexcept {
     rdma_destroy_event_channel(channel);
     return 0;

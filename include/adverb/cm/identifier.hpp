@@ -54,8 +54,7 @@ inline constexpr auto no_preparation = [](const auto&) {};
 
 /// Calls the preparation. If it returns false, reports ECANCELED and returns false.
 template <class Ready, cm::preparation<Ready> Prepare>
-[[nodiscard]] bool prepared(on_failure policy, std::string_view verb, Ready& ready,
-                            Prepare& prepare) {
+[[nodiscard]] bool prepared(on_failure policy, const char* verb, Ready& ready, Prepare& prepare) {
   if constexpr (std::is_void_v<std::invoke_result_t<Prepare&, Ready&>>) {
     prepare(ready);
     return true;
@@ -361,14 +360,14 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     return native_handle();
   }
   /// Reports an empty identifier. Returns true if it is not empty.
-  [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
+  [[nodiscard]] bool present(on_failure policy, const char* verb) const {
     return detail::check_present(policy, verb, native_handle());
   }
 
   /// Calls a function that returns 0, or -1 and errno. `to` and `from` are the addresses passed to
   /// it. `explain` explains a failure that the addresses do not. Returns true on success.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
-  bool call(on_failure policy, std::string_view verb, const Call& function,
+  bool call(on_failure policy, const char* verb, const Call& function,
             const socket_address& to = {}, const socket_address& from = {},
             const Explain& explain = {}) const {
     rdma_cm_id* const id = native_handle();
@@ -379,7 +378,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Calls a function that needs a device. librdmacm does not check for one, and some of its calls
   /// crash without.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
-  bool call_on_device(on_failure policy, std::string_view verb, const Call& function,
+  bool call_on_device(on_failure policy, const char* verb, const Call& function,
                       const Explain& explain = {}) const {
     if (!present(policy, verb)) return false;
     if (native_handle()->verbs != nullptr) return call(policy, verb, function, {}, {}, explain);
@@ -391,7 +390,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   }
   /// Calls a function that changes the objects on which the identifier depends.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
-  bool call_with_new_parents(on_failure policy, std::string_view verb, const Call& function,
+  bool call_with_new_parents(on_failure policy, const char* verb, const Call& function,
                              const Explain& explain = {}) const {
     return call_on_device(
         policy, verb,
@@ -405,14 +404,14 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Destroys parts of the identifier unless they are in use. `for_each_part` calls its function
   /// with each part, as that of the traits does. `other_user` is the queue pair if it is not one of
   /// the parts, or null.
-  void destroy_parts(on_failure policy, std::string_view verb,
+  void destroy_parts(on_failure policy, const char* verb,
                      detail::callable_ref<detail::part_visitor> for_each_part,
                      const ibv_qp* other_user, void (*destroy)(rdma_cm_id*) noexcept) const;
 
   /// Calls a function that sends private data. Fails with EMSGSIZE if the data exceeds the limit of
   /// the link.
   template <std::invocable<rdma_cm_id*> Call>
-  void with_private_data(on_failure policy, std::string_view verb, detail::cm_message message,
+  void with_private_data(on_failure policy, const char* verb, detail::cm_message message,
                          const private_data& data, const Call& function) const {
     if (!present(policy, verb)) return;
     const detail::private_data_limit limit = detail::limit_of(native_handle(), message);
@@ -431,7 +430,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
  private:
   /// Holds the addresses by reference. Copies would cost every call, including the successful ones.
   template <class Explain>
-  [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
+  [[nodiscard]] auto describe(const char* verb, const socket_address& to,
                               const socket_address& from, const Explain& explain) const noexcept {
     return [id = native_handle(), verb, &to, &from, &explain](failure_description& description) {
       if (!to.is_empty()) description.detail(to_text(to));

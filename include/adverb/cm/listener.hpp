@@ -183,7 +183,7 @@ class [[nodiscard]] listener {
   /// The number of ports to try if the kernel's choice is free for one family only.
   static constexpr int most_choices_of_port = 8;
 
-  static constexpr std::string_view verb = "listener::next_request";
+  static constexpr const char* verb = "listener::next_request";
 
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 

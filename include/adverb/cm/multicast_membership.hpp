@@ -152,7 +152,7 @@ class [[nodiscard]] multicast_join {
  private:
   friend class datagram_endpoint;
 
-  static constexpr std::string_view verb = "rdma_join_multicast";
+  static constexpr const char* verb = "rdma_join_multicast";
 
   /// `own_channel` is empty if the identifier shares a channel.
   multicast_join(identifier_ref id, event_channel_ref own_channel,

@@ -46,10 +46,12 @@ template <class Completion, class PutPair>
 }
 
 /// Terminates a program that reads a field which the completion does not have.
+// Not a const char*, with which GCC 12 moves a part of the loop over the completions behind its
+// end.
 template <class Completion>
 [[noreturn, gnu::cold, gnu::noinline]] void end_at_field(const Completion& read,
                                                          std::string_view view) noexcept {
-  end_program(view, [&](failure_description& description) {
+  end_program(view.data(), [&](failure_description& description) {
     description
         .object([&](text_writer& writer) {
           if constexpr (requires { read.qp_num; })

@@ -58,7 +58,7 @@ namespace detail {
 
 struct completion_channel_traits {
   using native_type = ibv_comp_channel;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_comp_channel";
+  static constexpr const char* destroy_verb = "ibv_destroy_comp_channel";
   static int destroy(ibv_comp_channel* channel) noexcept {
     return ibv_destroy_comp_channel(channel);
   }

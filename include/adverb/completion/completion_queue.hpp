@@ -221,7 +221,7 @@ class [[nodiscard]] completion_reservation {
   friend class send_window;
 
   /// Reserves entries for `verb`, whose name a failure carries.
-  completion_reservation(completion_queue_ref queue, std::size_t entries, std::string_view verb,
+  completion_reservation(completion_queue_ref queue, std::size_t entries, const char* verb,
                          on_failure policy);
 
   void give_back() noexcept;

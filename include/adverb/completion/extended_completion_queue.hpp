@@ -116,7 +116,7 @@ class extended_completion_queue_base
 struct extended_completion_queue_traits {
   using native_type = ibv_cq_ex;
   using plain = completion_queue_traits;
-  static constexpr std::string_view destroy_verb = plain::destroy_verb;
+  static constexpr const char* destroy_verb = plain::destroy_verb;
   static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
   static void list_parents(const ibv_cq_ex* queue, parent_visitor& parents) noexcept {
     plain::list_parents(plain_queue(queue), parents);

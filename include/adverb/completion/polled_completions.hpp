@@ -139,8 +139,8 @@ class [[nodiscard]] polled_completions {
     ibv_end_poll(queue);
     report(queue, result, "ibv_next_poll", policy);
   }
-  [[gnu::cold, gnu::noinline]] static void report(ibv_cq_ex* queue, int result,
-                                                  std::string_view verb, on_failure policy) {
+  [[gnu::cold, gnu::noinline]] static void report(ibv_cq_ex* queue, int result, const char* verb,
+                                                  on_failure policy) {
     detail::check_entry(policy, verb, result,
                         detail::on_object<detail::completion_queue_traits>(ibv_cq_ex_to_cq(queue)));
   }

@@ -91,12 +91,12 @@ class on_failure {
 
   /// Reports a failure by its errno or its code. Calls `describe` with a failure_description, and
   /// only if the policy needs more than a code.
-  void report(int number, std::string_view verb,
+  void report(int number, const char* verb,
               detail::callable_ref<failure_description&> describe) const {
     report_errno(*this, number, verb, describe);
     assume_reported();
   }
-  void report(std::error_code code, std::string_view verb,
+  void report(std::error_code code, const char* verb,
               detail::callable_ref<failure_description&> describe) const {
     report_code(*this, code, verb, describe);
     assume_reported();
@@ -122,11 +122,11 @@ class on_failure {
 
   [[gnu::cold]] static void report_known(on_failure to, const failure& known);
 
-  [[gnu::cold]] static void report_code(on_failure to, std::error_code code, std::string_view verb,
+  [[gnu::cold]] static void report_code(on_failure to, std::error_code code, const char* verb,
                                         detail::callable_ref<failure_description&> describe);
 
   // Takes an errno, which needs one register; an error code needs two.
-  [[gnu::cold]] static void report_errno(on_failure to, int number, std::string_view verb,
+  [[gnu::cold]] static void report_errno(on_failure to, int number, const char* verb,
                                          detail::callable_ref<failure_description&> describe);
 
   /// Returns the failure of the program, of which the code is the first member.

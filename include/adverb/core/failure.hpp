@@ -63,7 +63,7 @@ class problem_list {
   [[gnu::cold]] void add(callable_ref<text_writer&> write);
   [[gnu::cold]] void add(std::string_view problem);
   /// Adds a sentence with its arguments; see text_writer.
-  [[gnu::cold]] void add(std::string_view sentence, std::initializer_list<text_argument> arguments);
+  [[gnu::cold]] void add(const char* sentence, std::initializer_list<text_argument> arguments);
 
  private:
   text_writer& writer_;
@@ -72,6 +72,12 @@ class problem_list {
 
 /// Returns the name of an errno that the verbs libraries and the kernel use, or an empty text.
 [[nodiscard, gnu::cold]] std::string_view errno_name(int number) noexcept;
+
+/// Returns `code == condition`: a comparison on the spot is four times as large as this call.
+[[nodiscard, gnu::cold]] bool is_code(const std::error_code& code, std::errc condition) noexcept;
+
+/// Returns whether an error means that the device or the kernel lacks a feature.
+[[nodiscard, gnu::cold]] bool is_unsupported(const std::error_code& code) noexcept;
 
 }  // namespace detail
 
@@ -90,7 +96,7 @@ class failure {
   failure() noexcept = default;
 
   /// Makes a failure of `verb`. Calls `describe` with a failure_description to fill in the rest.
-  [[gnu::cold]] failure(std::error_code code, std::string_view verb,
+  [[gnu::cold]] failure(std::error_code code, const char* verb,
                         detail::callable_ref<failure_description&> describe);
 
   /// Returns true if something failed.
@@ -131,7 +137,7 @@ class failure {
 class failure_description {
  public:
   /// Starts the message of a failed verb in `target`.
-  [[gnu::cold]] failure_description(failure& target, std::string_view verb) noexcept;
+  [[gnu::cold]] failure_description(failure& target, const char* verb) noexcept;
 
   /// Returns the error code of the failure.
   [[nodiscard]] const std::error_code& code() const noexcept { return failure_.code_; }
@@ -143,13 +149,16 @@ class failure_description {
   [[gnu::cold]] failure_description& object(detail::callable_ref<text_writer&> write) noexcept;
   /// The same, with a sentence and its arguments; see text_writer.
   [[gnu::cold]] failure_description& object(
-      std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept;
+      const char* sentence, std::initializer_list<text_argument> arguments) noexcept;
 
   /// Adds the reason: calls `write` with a text_writer. Adds nothing if `write` writes nothing.
   [[gnu::cold]] failure_description& explain(detail::callable_ref<text_writer&> write) noexcept;
   /// The same, with a sentence and its arguments; see text_writer.
   [[gnu::cold]] failure_description& explain(
-      std::string_view sentence, std::initializer_list<text_argument> arguments = {}) noexcept;
+      const char* sentence, std::initializer_list<text_argument> arguments = {}) noexcept;
+  [[gnu::cold]] failure_description& explain(std::string_view reason) noexcept {
+    return explain("{}", {reason});
+  }
 
   /// Completes the message. If there is no explanation, explains an unsupported verb.
   [[gnu::cold]] void finish() noexcept;

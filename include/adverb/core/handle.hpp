@@ -34,7 +34,7 @@ inline constexpr adopt_t adopt{};
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer,
                                  detail::parent_visitor& parents) {
-  { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
+  { Traits::destroy_verb } -> std::convertible_to<const char*>;
   { Traits::destroy(object) } noexcept -> std::same_as<int>;
   Traits::list_parents(object, parents);
   { Traits::describe(object, writer) } noexcept;
@@ -54,7 +54,7 @@ using part_visitor = callable_ref<object_part>;
 /// The properties of a kind of object that the lifetime checker and the destructor of an owner
 /// need: its traits as plain functions, so that all code on them is compiled once.
 struct object_operations {
-  std::string_view destroy_verb;
+  const char* destroy_verb;
   object_kind kind;
   int (*destroy)(void* object) noexcept;
   list_parents_function list_parents;
@@ -136,7 +136,7 @@ template <handle_traits Traits>
 }
 
 /// Reports EBUSY: the object still has live children.
-[[gnu::cold]] void report_children(on_failure policy, std::string_view verb,
+[[gnu::cold]] void report_children(on_failure policy, const char* verb,
                                    const child_counts& children, const object_name& describe);
 
 /// A part that is destroyed together with an object and has live children.
@@ -151,7 +151,7 @@ struct part_in_use {
 [[nodiscard]] part_in_use find_part_in_use(callable_ref<part_visitor> for_each_part) noexcept;
 
 /// Reports EBUSY: a part of the object still has live children.
-[[gnu::cold]] void report_part_in_use(on_failure policy, std::string_view verb,
+[[gnu::cold]] void report_part_in_use(on_failure policy, const char* verb,
                                       const part_in_use& found);
 
 /// Adds an object to the child counts of its parents, or removes it from them.
@@ -325,12 +325,12 @@ using reference = detail::reference_to<detail::handle_base<Native>>;
 namespace detail {
 
 /// Reports EINVAL: a required object is null.
-[[gnu::cold]] void report_empty(on_failure policy, std::string_view verb, object_kind kind);
+[[gnu::cold]] void report_empty(on_failure policy, const char* verb, object_kind kind);
 
 /// Reports EINVAL if a required object is null, so that no C call gets it. Returns true if it is
 /// present.
 template <class Native>
-bool check_present(on_failure policy, std::string_view verb, const Native* object) {
+bool check_present(on_failure policy, const char* verb, const Native* object) {
   if (object != nullptr) [[likely]]
     return true;
   report_empty(policy, verb, kind_of<Native>);
@@ -339,7 +339,7 @@ bool check_present(on_failure policy, std::string_view verb, const Native* objec
 
 /// Creates an object with a C call. Returns null if the call fails or one of `parents` is null.
 template <class Create, class... Parents>
-[[nodiscard]] auto make_object(on_failure policy, std::string_view verb, const Create& create,
+[[nodiscard]] auto make_object(on_failure policy, const char* verb, const Create& create,
                                describe_failure describe, const Parents&... parents)
     -> decltype(create()) {
   if (!(check_present(policy, verb, parents.native_handle()) && ...)) return nullptr;

@@ -33,6 +33,10 @@ class text_writer {
     }
     return append_text(text);
   }
+  /// The same for a constant text, whose length is counted out of line.
+  constexpr text_writer& put(const char* text) noexcept {
+    return std::is_constant_evaluated() ? put(std::string_view{text}) : append_constant(text);
+  }
 
   /// Appends an unsigned number in base 10.
   constexpr text_writer& decimal(std::uint64_t number) noexcept {
@@ -56,8 +60,7 @@ class text_writer {
   /// Appends a sentence, with an argument in place of each "{}": a text, an unsigned number in base
   /// 10, or a value of any type that has a `to_text`. Out of line, so that a sentence costs one
   /// call.
-  text_writer& put(std::string_view sentence,
-                   std::initializer_list<text_argument> arguments) noexcept;
+  text_writer& put(const char* sentence, std::initializer_list<text_argument> arguments) noexcept;
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
@@ -65,6 +68,7 @@ class text_writer {
   // Text that is not constant is formatted out of line: a message costs a call for each of its
   // parts.
   text_writer& append_text(std::string_view text) noexcept;
+  text_writer& append_constant(const char* text) noexcept;
   text_writer& append_decimal(std::uint64_t number) noexcept;
   text_writer& append_hexadecimal(std::uint64_t number, std::size_t digits) noexcept;
 
@@ -195,6 +199,8 @@ constexpr void put_name_or_number(text_writer& writer, std::string_view name,
 /// The same for values that are not constant, out of line.
 [[nodiscard]] static_string<48> run_time_name_or_number(std::string_view name,
                                                         std::uint64_t number) noexcept;
+[[nodiscard]] static_string<48> run_time_listed_name_or_number(std::string_view names,
+                                                               std::uint64_t number) noexcept;
 [[nodiscard]] std::string_view run_time_listed_name(std::string_view names,
                                                     std::size_t index) noexcept;
 
@@ -230,6 +236,7 @@ constexpr void put_name_or_number(text_writer& writer, std::string_view name,
 /// none.
 [[nodiscard]] constexpr static_string<48> listed_name_or_number(std::string_view names,
                                                                 std::uint64_t number) noexcept {
+  if (!std::is_constant_evaluated()) return run_time_listed_name_or_number(names, number);
   return name_or_number(listed_name(names, number), number);
 }
 

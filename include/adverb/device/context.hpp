@@ -23,7 +23,7 @@ namespace detail {
 
 struct context_traits {
   using native_type = ibv_context;
-  static constexpr std::string_view destroy_verb = "ibv_close_device";
+  static constexpr const char* destroy_verb = "ibv_close_device";
   static int destroy(ibv_context* context) noexcept {
     forget_limits_of(context);
     return ibv_close_device(context);
@@ -101,7 +101,7 @@ enum class fork_support_status : std::uint32_t {
 inline void initialize_fork_support(on_failure policy = throwing{}) {
   detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {
-                           if (description.code() == std::errc::invalid_argument)
+                           if (detail::is_code(description.code(), std::errc::invalid_argument))
                              description.explain("the process already registered memory");
                          });
 }

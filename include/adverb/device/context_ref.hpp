@@ -132,7 +132,7 @@ class context_base : public handle_base<ibv_context> {
   /// Returns the number of entries filled. Omits entries of ports beyond `last_port`.
   std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room, on_failure policy) const;
 
-  bool present(on_failure policy, std::string_view verb) const {
+  bool present(on_failure policy, const char* verb) const {
     return detail::check_present(policy, verb, native_handle());
   }
 

@@ -90,12 +90,6 @@ class gid {
 /// Formats a GID as an IPv6 address: "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1".
 [[nodiscard]] constexpr static_string<40> to_text(const gid& address) noexcept {
   const auto& bytes = address.bytes();
-  if (address.is_ipv4_mapped()) {
-    return static_string<40>{[&](text_writer& writer) {
-      writer.put("::ffff:").decimal(bytes[12]).put(".").decimal(bytes[13]).put(".");
-      writer.decimal(bytes[14]).put(".").decimal(bytes[15]);
-    }};
-  }
   const auto group = [&](std::size_t index) {
     return static_cast<unsigned>(bytes[2 * index] << 8 | bytes[2 * index + 1]);
   };
@@ -110,6 +104,12 @@ class gid {
     run_end = end;
   }
   return static_string<40>{[&](text_writer& writer) {
+    if (address.is_ipv4_mapped()) {
+      writer.put("::ffff");
+      for (std::size_t index = 12; index < 16; ++index)
+        writer.put(index == 12 ? ":" : ".").decimal(bytes[index]);
+      return;
+    }
     for (std::size_t index = 0; index < 8; ++index) {
       if (index == run_begin) {
         writer.put("::");

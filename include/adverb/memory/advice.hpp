@@ -43,7 +43,7 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
 template <class List>
 void advise(on_failure policy, protection_domain_ref domain, ibv_advise_mr_advice advice,
             const List& buffers, advice_options options) {
-  constexpr std::string_view verb = "ibv_advise_mr";
+  constexpr const char* verb = "ibv_advise_mr";
   if (!check_present(policy, verb, domain.native_handle())) return;
   const int result = ibv_advise_mr(
       domain.native_handle(), advice, options.flush ? IBV_ADVISE_MR_FLAG_FLUSH : 0,

@@ -23,7 +23,7 @@ namespace detail {
 
 /// A call that takes a slice, and what it counts.
 struct slice_call {
-  std::string_view verb;
+  const char* verb;
   std::string_view units;
 };
 inline constexpr slice_call slice_of_remote_buffer{"remote_buffer::slice", "elements"};

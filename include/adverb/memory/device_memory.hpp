@@ -82,7 +82,7 @@ class device_memory_base : public handle_base<ibv_dm> {
 
  private:
   template <std::invocable<std::size_t> Copy>
-  void copy(on_failure policy, std::string_view verb, detail::byte_extent extent,
+  void copy(on_failure policy, const char* verb, detail::byte_extent extent,
             const Copy& call) const {
     if (!detail::check_present(policy, verb, native_handle())) return;
     const bool inside = extent.is_inside(size_);
@@ -118,7 +118,7 @@ namespace detail {
 
 struct device_memory_traits {
   using native_type = ibv_dm;
-  static constexpr std::string_view destroy_verb = "ibv_free_dm";
+  static constexpr const char* destroy_verb = "ibv_free_dm";
   static int destroy(ibv_dm* memory) noexcept { return ibv_free_dm(memory); }
   static void list_parents(const ibv_dm* memory, parent_visitor& parents) noexcept {
     parents.add(memory->context);
@@ -127,7 +127,7 @@ struct device_memory_traits {
     put_device_memory(writer, memory);
   }
   static void explain_destroy(failure_description& description) noexcept {
-    if (description.code() == std::errc::device_or_resource_busy)
+    if (is_code(description.code(), std::errc::device_or_resource_busy))
       description.explain("a memory region of it is still registered: destroy that first");
   }
 };

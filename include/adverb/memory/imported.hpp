@@ -18,7 +18,7 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 struct imported_protection_domain_traits : protection_domain_traits {
-  static constexpr std::string_view destroy_verb = "ibv_unimport_pd";
+  static constexpr const char* destroy_verb = "ibv_unimport_pd";
   static int destroy(ibv_pd* domain) noexcept {
     ibv_unimport_pd(domain);
     return 0;
@@ -26,7 +26,7 @@ struct imported_protection_domain_traits : protection_domain_traits {
 };
 
 struct imported_memory_region_traits : memory_region_traits {
-  static constexpr std::string_view destroy_verb = "ibv_unimport_mr";
+  static constexpr const char* destroy_verb = "ibv_unimport_mr";
   static int destroy(ibv_mr* region) noexcept {
     ibv_unimport_mr(region);
     return 0;
@@ -34,7 +34,7 @@ struct imported_memory_region_traits : memory_region_traits {
 };
 
 struct imported_device_memory_traits : device_memory_traits {
-  static constexpr std::string_view destroy_verb = "ibv_unimport_dm";
+  static constexpr const char* destroy_verb = "ibv_unimport_dm";
   static int destroy(ibv_dm* memory) noexcept {
     ibv_unimport_dm(memory);
     return 0;

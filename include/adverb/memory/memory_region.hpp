@@ -96,7 +96,7 @@ struct reregistration_outcome {
 
 struct memory_region_traits {
   using native_type = ibv_mr;
-  static constexpr std::string_view destroy_verb = "ibv_dereg_mr";
+  static constexpr const char* destroy_verb = "ibv_dereg_mr";
   static int destroy(ibv_mr* region) noexcept {
     if constexpr (!hardened(ADVERB_HARDENING_DEBUG)) return ibv_dereg_mr(region);
     // Before the call: afterwards another thread's region may have the same key.
@@ -302,7 +302,7 @@ class [[nodiscard]] memory_region
 
   template <std::invocable Create>
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
-                                          std::string_view verb, const Create& create,
+                                          const char* verb, const Create& create,
                                           on_failure policy) {
     if (!is_possible(attempt, verb, policy)) return {};
     errno = 0;
@@ -317,7 +317,7 @@ class [[nodiscard]] memory_region
 
   /// Fails without a domain, and with rights that the memory cannot have.
   [[nodiscard]] static bool is_possible(const detail::registration_attempt& attempt,
-                                        std::string_view verb, on_failure policy);
+                                        const char* verb, on_failure policy);
 
   void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy);
 

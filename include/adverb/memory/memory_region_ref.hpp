@@ -202,7 +202,7 @@ class memory_region_base : public handle_base<ibv_mr> {
   /// Cuts the region into blocks like `first`. Returns no blocks if making `first` failed.
   template <class Buffer>
   [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, on_failure policy) const {
-    constexpr std::string_view verb = "memory_region::blocks";
+    constexpr const char* verb = "memory_region::blocks";
     if (policy.failed() || !detail::check_present(policy, verb, native_handle())) return {};
     const bool usable = detail::check_returned(
         policy, verb, first.size() == 0 ? EINVAL : 0, [&](failure_description& description) {

@@ -15,7 +15,7 @@ namespace detail {
 
 struct memory_window_traits {
   using native_type = ibv_mw;
-  static constexpr std::string_view destroy_verb = "ibv_dealloc_mw";
+  static constexpr const char* destroy_verb = "ibv_dealloc_mw";
   static int destroy(ibv_mw* window) noexcept { return ibv_dealloc_mw(window); }
   static void list_parents(const ibv_mw* window, parent_visitor& parents) noexcept {
     parents.add(window->pd);
@@ -24,7 +24,7 @@ struct memory_window_traits {
 };
 
 /// Reports, through the policy, the reasons why a window cannot be bound. Returns true if it can.
-bool check_window(on_failure policy, std::string_view verb, const window_request& request);
+bool check_window(on_failure policy, const char* verb, const window_request& request);
 
 /// Explains why a window could not be allocated.
 [[gnu::cold]] void explain_allocation(failure_description& description, context_ref context,

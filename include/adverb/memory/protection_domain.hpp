@@ -42,7 +42,7 @@ inline void put_domain(text_writer& writer, const ibv_pd* domain) noexcept {
 
 struct protection_domain_traits {
   using native_type = ibv_pd;
-  static constexpr std::string_view destroy_verb = "ibv_dealloc_pd";
+  static constexpr const char* destroy_verb = "ibv_dealloc_pd";
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
   static void list_parents(const ibv_pd* domain, parent_visitor& parents) noexcept {
     parents.add(domain->context);
@@ -89,7 +89,7 @@ namespace detail {
 
 struct thread_domain_traits {
   using native_type = ibv_td;
-  static constexpr std::string_view destroy_verb = "ibv_dealloc_td";
+  static constexpr const char* destroy_verb = "ibv_dealloc_td";
   static int destroy(ibv_td* domain) noexcept { return ibv_dealloc_td(domain); }
   static void list_parents(const ibv_td* domain, parent_visitor& parents) noexcept {
     parents.add(domain->context);

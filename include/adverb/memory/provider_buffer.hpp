@@ -132,7 +132,7 @@ namespace detail {
 /// Gets the domain from the lifetime checker, because the C struct is opaque.
 struct provider_buffer_traits {
   using native_type = ibv_buf;
-  static constexpr std::string_view destroy_verb = "ibv_free_buf";
+  static constexpr const char* destroy_verb = "ibv_free_buf";
   static int destroy(ibv_buf* buffer) noexcept { return free_buffer(buffer); }
   static void list_parents(const ibv_buf* buffer, parent_visitor& parents) noexcept {
     parents.add_noted_of(buffer);

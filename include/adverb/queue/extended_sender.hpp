@@ -170,7 +170,7 @@ class extended_sender {
   /// for these operations. Wraps: ibv_qp_to_qp_ex(3).
   extended_sender(adopt_t, ibv_qp* pair, on_failure policy = throwing{}) {
     detail::check_all_carried<Transport, Operations>();
-    constexpr std::string_view verb = "ibv_qp_to_qp_ex";
+    constexpr const char* verb = "ibv_qp_to_qp_ex";
     if (!detail::check_present(policy, verb, pair)) return;
     ibv_qp_ex* const sender = ibv_qp_to_qp_ex(pair);
     const send_operations missing =

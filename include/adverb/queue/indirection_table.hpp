@@ -40,7 +40,7 @@ namespace detail {
 
 struct indirection_table_traits {
   using native_type = ibv_rwq_ind_table;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_rwq_ind_table";
+  static constexpr const char* destroy_verb = "ibv_destroy_rwq_ind_table";
   static int destroy(ibv_rwq_ind_table* table) noexcept { return ibv_destroy_rwq_ind_table(table); }
   static void list_parents(const ibv_rwq_ind_table* table, parent_visitor& parents) noexcept {
     parents.add(table->context);

@@ -255,7 +255,7 @@ class [[nodiscard]] queue_pair
 
   /// Returns the attributes of the announced port. Fails if the pair is empty or the port
   /// unreadable.
-  [[nodiscard]] port_attributes announced_port(on_failure policy, std::string_view verb) const {
+  [[nodiscard]] port_attributes announced_port(on_failure policy, const char* verb) const {
     if (!detail::check_present(policy, verb, this->native_handle())) return {};
     return this->context().query_port(storage::kept.port, policy);
   }

@@ -333,7 +333,7 @@ class [[nodiscard]] send_window {
   void restart() noexcept { credits_.restart(); }
 
  private:
-  static constexpr std::string_view verb = "send_window";
+  static constexpr const char* verb = "send_window";
   /// Replaces the number of accepted requests if that is unknown.
   static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 

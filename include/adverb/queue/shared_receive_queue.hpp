@@ -70,7 +70,7 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
   void set_limit(std::uint32_t limit, on_failure policy = throwing{}) const;
 
  protected:
-  [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
+  [[nodiscard]] bool present(on_failure policy, const char* verb) const {
     return detail::check_present(policy, verb, native_handle());
   }
 

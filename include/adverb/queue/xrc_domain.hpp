@@ -51,7 +51,7 @@ namespace detail {
 
 struct xrc_domain_traits {
   using native_type = ibv_xrcd;
-  static constexpr std::string_view destroy_verb = "ibv_close_xrcd";
+  static constexpr const char* destroy_verb = "ibv_close_xrcd";
   static int destroy(ibv_xrcd* domain) noexcept {
     // ibv_close_xrcd does not test for what every context has that opened a domain.
     if (verbs_get_ctx(domain->context) == nullptr) __builtin_unreachable();
@@ -103,7 +103,7 @@ namespace detail {
 
 /// Creates a target with a C call and records its XRC domain. `explain` explains a failure.
 template <std::invocable Make, class Explain>
-[[nodiscard]] owned_queue_pair make_xrc_target(on_failure policy, std::string_view verb,
+[[nodiscard]] owned_queue_pair make_xrc_target(on_failure policy, const char* verb,
                                                xrc_domain_ref domain, const Make& make,
                                                const Explain& explain) {
   return make_handle<owned_queue_pair>(

@@ -37,7 +37,7 @@ namespace detail {
 
 struct address_handle_traits {
   using native_type = ibv_ah;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_ah";
+  static constexpr const char* destroy_verb = "ibv_destroy_ah";
   static int destroy(ibv_ah* handle) noexcept { return ibv_destroy_ah(handle); }
   static void list_parents(const ibv_ah* handle, parent_visitor& parents) noexcept {
     parents.add(handle->pd);

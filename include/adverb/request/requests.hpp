@@ -253,7 +253,7 @@ template <class Fields = remote_fields, class T, access_rights Rights>
 /// Returns the payload. Terminates the program if it exceeds the peer's memory and that is checked.
 template <class T, access_rights Rights, class Payload>
 [[nodiscard, gnu::always_inline]] constexpr Payload that_fits(
-    [[maybe_unused]] const remote_buffer<T, Rights>& remote, [[maybe_unused]] std::string_view call,
+    [[maybe_unused]] const remote_buffer<T, Rights>& remote, [[maybe_unused]] const char* call,
     Payload payload) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_DEBUG)) {
     const std::uint64_t wanted = length_of(payload);

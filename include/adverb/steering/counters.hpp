@@ -31,7 +31,7 @@ namespace detail {
 
 struct counters_traits {
   using native_type = ibv_counters;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_counters";
+  static constexpr const char* destroy_verb = "ibv_destroy_counters";
   static int destroy(ibv_counters* counters) noexcept { return ibv_destroy_counters(counters); }
   static void list_parents(const ibv_counters* counters, parent_visitor& parents) noexcept {
     parents.add(counters->context);
@@ -72,8 +72,8 @@ class counters_base : public handle_base<ibv_counters> {
   }
 
  private:
-  static constexpr std::string_view attach_verb = "ibv_attach_counters_point_flow";
-  static constexpr std::string_view read_verb = "ibv_read_counters";
+  static constexpr const char* attach_verb = "ibv_attach_counters_point_flow";
+  static constexpr const char* read_verb = "ibv_read_counters";
 
   void attach_to(ibv_flow* flow, counted what, std::uint32_t index, on_failure policy) const;
 

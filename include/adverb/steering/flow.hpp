@@ -40,7 +40,7 @@ namespace detail {
 
 struct flow_traits {
   using native_type = ibv_flow;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_flow";
+  static constexpr const char* destroy_verb = "ibv_destroy_flow";
   static int destroy(ibv_flow* flow) noexcept { return ibv_destroy_flow(flow); }
   static void list_parents(const ibv_flow* flow, parent_visitor& parents) noexcept {
     parents.add(flow->context);
@@ -95,7 +95,7 @@ class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_
       : flow{make_from_list(policy, pair, options, specifications)} {}
 
  private:
-  static constexpr std::string_view verb = "ibv_create_flow";
+  static constexpr const char* verb = "ibv_create_flow";
 
   [[nodiscard]] static flow refused(on_failure policy, std::string_view why);
 

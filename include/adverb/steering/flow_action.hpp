@@ -17,7 +17,7 @@ namespace detail {
 
 struct flow_action_traits {
   using native_type = ibv_flow_action;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_flow_action";
+  static constexpr const char* destroy_verb = "ibv_destroy_flow_action";
   static int destroy(ibv_flow_action* action) noexcept { return ibv_destroy_flow_action(action); }
   static void list_parents(const ibv_flow_action* action, parent_visitor& parents) noexcept {
     parents.add(action->context);
@@ -29,7 +29,7 @@ struct flow_action_traits {
 
 /// Checks the headers around ESP. Fails with EINVAL if one is not a header or has a value out of
 /// range. Returns true on success.
-bool check_tunnel_headers(on_failure policy, std::string_view verb, const esp_changes& asked);
+bool check_tunnel_headers(on_failure policy, const char* verb, const esp_changes& asked);
 
 /// Explains why an ESP action was refused, if the cause is visible.
 [[gnu::cold]] void explain_esp(failure_description& description, const esp_changes& asked);

@@ -36,7 +36,7 @@ class end_cause {
   }
 
   /// Reports the failure, or else `number` as the end of a connection.
-  [[gnu::cold]] void report(int number, std::string_view verb, on_failure policy) const;
+  [[gnu::cold]] void report(int number, const char* verb, on_failure policy) const;
 
  private:
   int number_ = 0;
@@ -44,7 +44,7 @@ class end_cause {
 };
 
 /// Reports that the program has cancelled a wait.
-[[gnu::cold]] void report_cancelled(on_failure policy, std::string_view verb);
+[[gnu::cold]] void report_cancelled(on_failure policy, const char* verb);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

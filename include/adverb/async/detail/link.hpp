@@ -105,10 +105,9 @@ class link : public async_event_target {
     return life_.has_no_more_messages(receives_.is_any_posted(), cause_.is_known());
   }
   /// Returns no message, and reports why none will come unless the peer has ended the stream.
-  [[gnu::cold]] [[nodiscard]] async::message no_message(std::string_view verb,
-                                                        on_failure policy) const;
+  [[gnu::cold]] [[nodiscard]] async::message no_message(const char* verb, on_failure policy) const;
   /// Reports why the link has ended, or that a wait was cancelled.
-  [[gnu::cold]] void report(std::string_view verb, on_failure policy) const;
+  [[gnu::cold]] void report(const char* verb, on_failure policy) const;
   /// Reports how the wait for the end has ended.
   void report_end(on_failure policy) const;
   /// Forgets who waits for a request, and ends the link, because the device may still use the

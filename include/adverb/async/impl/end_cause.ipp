@@ -5,13 +5,13 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void report_cancelled(on_failure policy, std::string_view verb) {
+ADVERB_FUNC void report_cancelled(on_failure policy, const char* verb) {
   policy.report(ECANCELED, verb, [](failure_description& description) {
     description.explain("the program has cancelled it");
   });
 }
 
-ADVERB_FUNC void end_cause::report(int number, std::string_view verb, on_failure policy) const {
+ADVERB_FUNC void end_cause::report(int number, const char* verb, on_failure policy) const {
   if (failure_ != nullptr) return policy.report(*failure_);
   if (number == ECANCELED) return report_cancelled(policy, verb);
   policy.report(number, verb, [&](failure_description& description) {

@@ -109,13 +109,13 @@ ADVERB_FUNC bool link::is_audible() const noexcept {
   return shared_ != nullptr ? !shared_->is_exhausted() : receives_.is_any_posted();
 }
 
-ADVERB_FUNC async::message link::no_message(std::string_view verb, on_failure policy) const {
+ADVERB_FUNC async::message link::no_message(const char* verb, on_failure policy) const {
   policy.clear();
   if (!life_.is_orderly(cause_.is_known())) report(verb, policy);
   return {};
 }
 
-ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
+ADVERB_FUNC void link::report(const char* verb, on_failure policy) const {
   if (life_.has_deadline() && !cause_.is_known()) return report_cancelled(policy, verb);
   if (cause_.is_known() || life_.end() != link_end::timed_out)
     return cause_.report(cause_.number() != 0 ? cause_.number() : ECONNRESET, verb, policy);
@@ -125,7 +125,7 @@ ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
 }
 
 ADVERB_FUNC void link::report_end(on_failure policy) const {
-  constexpr std::string_view verb = "rdma_disconnect";
+  constexpr const char* verb = "rdma_disconnect";
   if (cause_.number() == ENODEV) return report(verb, policy);
   if (life_.end() == link_end::pending) return report_cancelled(policy, verb);
   if (life_.end() != link_end::timed_out) return policy.clear();

@@ -71,7 +71,7 @@ ADVERB_FUNC void connecting::offer_heartbeats(std::size_t size) {
   data = added->offer().behind(data, size, why_);
 }
 
-ADVERB_FUNC void connecting::note_missing_heartbeats(std::string_view verb) {
+ADVERB_FUNC void connecting::note_missing_heartbeats(const char* verb) {
   on_failure{why_}.report(EPROTO, verb, [](failure_description& description) {
     description.explain(
         "this side has set dead_after, but the peer has sent no place for heartbeats: it has not "

@@ -52,8 +52,7 @@ bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
 
 /// Reports a queue pair on another device than the connection's. Another context of the same device
 /// is valid. Returns true if the queue pair fits.
-bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
-                    const ibv_qp* pair);
+bool check_own_pair(on_failure policy, const char* verb, cm::identifier_ref id, const ibv_qp* pair);
 
 /// Checks a queue pair and moves it to INIT. Returns true on success.
 bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair);

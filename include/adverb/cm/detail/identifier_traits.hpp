@@ -22,7 +22,7 @@ void destroy_queue_pair_of(rdma_cm_id* id) noexcept;
 /// An identifier with all objects that librdmacm created for it.
 struct identifier_traits {
   using native_type = rdma_cm_id;
-  static constexpr std::string_view destroy_verb = "rdma_destroy_id";
+  static constexpr const char* destroy_verb = "rdma_destroy_id";
   static int destroy(rdma_cm_id* id) noexcept;
   /// The parents of its queue pair and its shared receive queue are parents of the identifier,
   /// because these are destroyed with it.

@@ -54,7 +54,7 @@ inline constexpr int failed_in_librdmacm = -1;
 
 /// A step that an event ends: the call that starts it, and the one or two events that mean success.
 struct cm_step {
-  std::string_view verb;
+  const char* verb;
   cm::event_type wanted;
   cm::event_type or_else = wanted;
 
@@ -62,19 +62,19 @@ struct cm_step {
 };
 
 /// Reports a failure that concerns an identifier.
-[[gnu::cold]] void report_on(cm::identifier_ref id, int code, std::string_view verb,
-                             on_failure policy, std::string_view why);
+[[gnu::cold]] void report_on(cm::identifier_ref id, int code, const char* verb, on_failure policy,
+                             std::string_view why);
 
 /// Reports an event of another identifier. Returns true if it is about this one.
-[[nodiscard]] bool is_about(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
+[[nodiscard]] bool is_about(cm::identifier_ref id, const cm::event& happened, const char* verb,
                             on_failure policy);
 
 /// Returns true for an event that neither completes nor fails anything.
 [[nodiscard]] bool ends_nothing(const cm::event& happened) noexcept;
 
 /// Reports an event as the failure of `verb`.
-[[gnu::cold]] void report_event(cm::identifier_ref id, const cm::event& happened,
-                                std::string_view verb, on_failure policy);
+[[gnu::cold]] void report_event(cm::identifier_ref id, const cm::event& happened, const char* verb,
+                                on_failure policy);
 
 /// Takes events from a non-blocking channel until `take` returns a result, fails, or none is left.
 template <class Take>
@@ -120,14 +120,14 @@ struct cm_session {
 
   /// Reports an empty identifier, or one on a shared channel, where a wait would take the events of
   /// others. Returns true if it can wait.
-  [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const;
+  [[nodiscard]] bool can_wait(const char* verb, on_failure policy) const;
 
   /// Returns the next event on its own channel, or nothing if none is pending.
-  [[nodiscard]] std::optional<cm::event> next_event(std::string_view verb, on_failure policy) const;
+  [[nodiscard]] std::optional<cm::event> next_event(const char* verb, on_failure policy) const;
 
   /// Starts a step with the call `start`. Fails with EALREADY while another step is in progress.
   template <class Start>
-  void start(std::string_view verb, on_failure policy, const Start& start) {
+  void start(const char* verb, on_failure policy, const Start& start) {
     if (under_way) {
       report_on(id, EALREADY, verb, policy, "the step is under way: finish() returns its outcome");
       return;
@@ -151,13 +151,13 @@ struct cm_session {
     report_event(id, happened, step.verb, policy);
     return false;
   }
-  [[nodiscard]] bool is_started(std::string_view verb, on_failure policy) const;
+  [[nodiscard]] bool is_started(const char* verb, on_failure policy) const;
 
   /// Calls `start`, which starts a step, unless it is in progress, and waits for its end. If the
   /// time limit expires or a signal handler runs, the step stays in progress. Calling it again then
   /// only waits, because the kernel would refuse a second start.
   template <class Start, class Finish>
-  [[nodiscard]] auto take_step(timeout limit, std::string_view verb, on_failure policy,
+  [[nodiscard]] auto take_step(timeout limit, const char* verb, on_failure policy,
                                const Start& start, const Finish& finish) -> decltype(finish()) {
     if (!can_wait(verb, policy)) return {};
     if (!under_way) {
@@ -169,7 +169,7 @@ struct cm_session {
 
   /// Takes events from its own channel. See the function of that name.
   template <class Take>
-  [[nodiscard]] auto take_events(std::string_view verb, on_failure policy, const Take& take) const
+  [[nodiscard]] auto take_events(const char* verb, on_failure policy, const Take& take) const
       -> decltype(take(std::declval<cm::event&>())) {
     if (!can_wait(verb, policy)) return {};
     return detail::take_events(channel, policy, take);
@@ -178,7 +178,7 @@ struct cm_session {
   /// Repeats `finish` whenever its own channel is readable, until it returns a result, fails, or
   /// the wait ends. Every blocking call is this loop over its non-blocking form.
   template <class Finish>
-  [[nodiscard]] auto wait(timeout limit, std::string_view verb, on_failure policy,
+  [[nodiscard]] auto wait(timeout limit, const char* verb, on_failure policy,
                           const Finish& finish) const -> decltype(finish()) {
     if (!can_wait(verb, policy)) return {};
     const deadline until{limit};
@@ -195,7 +195,7 @@ struct cm_session {
 
  private:
   /// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
-  [[gnu::cold]] void report_wait(wait_end end, timeout limit, std::string_view verb,
+  [[gnu::cold]] void report_wait(wait_end end, timeout limit, const char* verb,
                                  on_failure policy) const;
 
   [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy);

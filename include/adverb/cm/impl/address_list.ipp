@@ -79,7 +79,7 @@ ADVERB_FUNC void explain_no_name_server(text_writer& writer, const lookup& wante
 ADVERB_FUNC void explain_lookup(failure_description& description, const lookup& wanted) {
   const std::error_code& code = description.code();
   description.explain([&](text_writer& writer) {
-    if (code == std::errc::no_such_device)
+    if (is_code(code, std::errc::no_such_device))
       writer.put("this machine has no RDMA device");
     else if (code == cm::lookup_error::service_not_found)
       writer.put("no service of that transport is named ").put(wanted.service);
@@ -116,7 +116,7 @@ ADVERB_FUNC rdma_addrinfo lookup_hints(const cm::lookup_options& options) noexce
 }
 
 ADVERB_FUNC void look_up(std::string_view host, std::string_view service,
-                         const cm::lookup_options& options, std::string_view verb,
+                         const cm::lookup_options& options, const char* verb,
                          callable_ref<native_lookup> call, on_failure policy) {
   const auto describe = [&](failure_description& description) {
     describe_lookup(description, {host, service, options.family, options.numeric_host});

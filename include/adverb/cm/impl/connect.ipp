@@ -44,12 +44,13 @@ ADVERB_FUNC bool has_words(const cm::rejection& rejection) noexcept {
 ADVERB_FUNC bool failed_attempts::note(const cm::socket_address& to, const failure& why,
                                        attempt_lacks missing,
                                        const std::optional<cm::rejection>& rejection) {
-  if (why.code() == std::errc::connection_refused) missing = attempt_lacks::consent;
+  if (is_code(why.code(), std::errc::connection_refused)) missing = attempt_lacks::consent;
   if (rejection && seems_program_s(*rejection)) {
     missing = has_words(*rejection) ? attempt_lacks::permission_to_go_on : attempt_lacks::consent;
     rejecting_family_ = to.family();
   }
-  if (why.code() == std::errc::interrupted || why.code() == std::errc::operation_canceled)
+  if (is_code(why.code(), std::errc::interrupted) ||
+      is_code(why.code(), std::errc::operation_canceled))
     missing = attempt_lacks::permission_to_go_on;
   if (!told_ || missing > missing_) {
     told_ = why;

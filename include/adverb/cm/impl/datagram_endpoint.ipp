@@ -24,7 +24,7 @@ ADVERB_FUNC queue_pair_ref<transport::ud> datagram_endpoint::queue_pair() const 
 ADVERB_FUNC multicast_membership datagram_endpoint::join(const socket_address& group,
                                                          const multicast_options& options,
                                                          on_failure policy) const {
-  constexpr std::string_view verb = "rdma_join_multicast";
+  constexpr const char* verb = "rdma_join_multicast";
   if (!session_.can_wait(verb, policy)) return {};
   multicast_join joining = start_join(group, options, policy);
   if (policy.failed()) return {};

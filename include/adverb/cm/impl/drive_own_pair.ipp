@@ -70,7 +70,7 @@ ADVERB_FUNC cm::connection_parameters options_for_own_pair(cm::connection_parame
   return options;
 }
 
-ADVERB_FUNC bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
+ADVERB_FUNC bool check_own_pair(on_failure policy, const char* verb, cm::identifier_ref id,
                                 const ibv_qp* pair) {
   if (!check_present(policy, verb, id.native_handle()) || !check_present(policy, verb, pair))
     return false;

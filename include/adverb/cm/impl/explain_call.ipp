@@ -59,7 +59,7 @@ ADVERB_FUNC void explain_event_channel(text_writer& writer, const std::error_cod
   const char* const device = "/dev/infiniband/rdma_cm";
   if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
     writer.put("this program lacks the permission to open ").put(std::string_view{device});
-  else if (code == std::errc::too_many_files_open)
+  else if (is_code(code, std::errc::too_many_files_open))
     writer.put("this program has too many files open: see ulimit -n");
   else
     writer.put("rdma_cm needs an RDMA device, and the kernel module rdma_ucm");
@@ -87,8 +87,8 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
                                        const cm::socket_address& address) {
   // Linux reports a port in use with either error.
   const bool unavailable =
-      code == std::errc::address_in_use || code == std::errc::address_not_available;
-  if (code == std::errc::permission_denied) {
+      is_code(code, std::errc::address_in_use) || is_code(code, std::errc::address_not_available);
+  if (is_code(code, std::errc::permission_denied)) {
     writer.put("ports below 1024 are for privileged programs");
   } else if (lacks_scope(address)) {
     explain_lack_of_scope(writer, address);
@@ -97,7 +97,7 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
     put_rdma_addresses(writer, address.family());
   } else if (unavailable) {
     writer.put("port ").decimal(address.port()).put(" is in use: something already listens on it");
-  } else if (code == std::errc::no_such_device) {
+  } else if (is_code(code, std::errc::no_such_device)) {
     explain_no_device(writer, address);
   }
 }
@@ -114,7 +114,7 @@ ADVERB_FUNC void explain_bind(text_writer& writer, const failed_call& call) {
 ADVERB_FUNC void explain_listen(text_writer& writer, const failed_call& call) {
   if (!call.peer().is_empty())
     writer.put("it was created to connect to ").put(call.peer());
-  else if (call.code == std::errc::invalid_argument)
+  else if (is_code(call.code, std::errc::invalid_argument))
     writer.put("it already listens");
   else if (!call.local().is_empty())
     explain_local_address(writer, call.code, call.local());
@@ -127,11 +127,11 @@ ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call&
   } else if (!from.is_empty() && from.family() != call.to.family()) {
     writer.put(from).put(" is ").put(from.family()).put(", and ");
     writer.put(call.to).put(" is ").put(call.to.family());
-  } else if (call.code == std::errc::network_unreachable ||
-             call.code == std::errc::host_unreachable) {
+  } else if (is_code(call.code, std::errc::network_unreachable) ||
+             is_code(call.code, std::errc::host_unreachable)) {
     writer.put("this machine has no route to ").put(call.to.with_port(0)).put("; ");
     put_rdma_addresses(writer, call.to.family());
-  } else if (call.code == std::errc::invalid_argument && !call.peer().is_empty()) {
+  } else if (is_code(call.code, std::errc::invalid_argument) && !call.peer().is_empty()) {
     writer.put("the address ").put(call.peer()).put(" is already resolved or being resolved");
   } else if (!call.from.is_empty()) {
     explain_local_address(writer, call.code, call.from);
@@ -139,15 +139,15 @@ ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call&
     explain_lack_of_scope(writer, call.to);
   } else if (!interface_of(call.to).view().empty()) {
     explain_no_device(writer, call.to);
-  } else if (call.code == std::errc::no_such_device) {
+  } else if (is_code(call.code, std::errc::no_such_device)) {
     explain_no_device_towards(writer, call.to);
   }
 }
 
 ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
-  if (call.code == std::errc::connection_refused)
+  if (is_code(call.code, std::errc::connection_refused))
     writer.put("nothing listens on that port");
-  else if (call.code != std::errc::invalid_argument)
+  else if (!is_code(call.code, std::errc::invalid_argument))
     return;
   else if (lacks_scope(call.peer()))
     explain_lack_of_scope(writer, call.peer());
@@ -165,7 +165,7 @@ ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
 }
 
 ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
-  if (call.code != std::errc::invalid_argument) return;
+  if (!is_code(call.code, std::errc::invalid_argument)) return;
   const auto put_unless_given_up = [&](std::string_view words) {
     if (is_given_up(call.id))
       writer.put(peer_gave_up).put(", or the request is already answered");
@@ -192,7 +192,7 @@ ADVERB_FUNC void explain_call(text_writer& writer, const failed_call& call) {
     explain_listen(writer, call);
   else if (call.verb == "rdma_resolve_addr")
     explain_resolve_address(writer, call);
-  else if (call.verb == "rdma_resolve_route" && call.code == std::errc::no_such_device)
+  else if (call.verb == "rdma_resolve_route" && is_code(call.code, std::errc::no_such_device))
     explain_no_device(writer, call.local());
   else if (call.verb == "rdma_connect")
     explain_connect(writer, call);

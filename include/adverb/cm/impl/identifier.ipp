@@ -51,7 +51,7 @@ ADVERB_FUNC void identifier_base::resolve_address(const socket_address& to,
 
 ADVERB_FUNC void identifier_base::look_up(std::string_view host, std::string_view service,
                                           const lookup_options& options, on_failure policy) const {
-  constexpr std::string_view verb = "rdma_resolve_addrinfo";
+  constexpr const char* verb = "rdma_resolve_addrinfo";
   if (!present(policy, verb)) return;
   detail::look_up(
       host, service, options, verb,
@@ -87,9 +87,8 @@ ADVERB_FUNC void identifier_base::destroy_queue_pair(on_failure policy) const {
 }
 
 ADVERB_FUNC void identifier_base::destroy_parts(
-    on_failure policy, std::string_view verb,
-    detail::callable_ref<detail::part_visitor> for_each_part, const ibv_qp* other_user,
-    void (*destroy)(rdma_cm_id*) noexcept) const {
+    on_failure policy, const char* verb, detail::callable_ref<detail::part_visitor> for_each_part,
+    const ibv_qp* other_user, void (*destroy)(rdma_cm_id*) noexcept) const {
   rdma_cm_id* const id = native_handle();
   const detail::object_operations& pair = detail::operations_for<detail::queue_pair_traits>;
   detail::part_in_use found;

@@ -19,7 +19,7 @@ ADVERB_FUNC void explain_endpoint(text_writer& writer, const std::error_code& co
   // No identifier exists that could provide details.
   const rdma_cm_id none{};
   const bool passive = to.is_empty();
-  if (code == std::errc::timed_out)
+  if (is_code(code, std::errc::timed_out))
     writer.put("no neighbour answers for ")
         .put(to.with_port(0))
         .put(", or there is no route to it");
@@ -131,15 +131,15 @@ ADVERB_FUNC bool cm_step::ends_well_with(const cm::event& event) const noexcept 
   return event.status() == 0 && (event.type() == wanted || event.type() == or_else);
 }
 
-ADVERB_FUNC void report_on(cm::identifier_ref id, int code, std::string_view verb,
-                           on_failure policy, std::string_view why) {
+ADVERB_FUNC void report_on(cm::identifier_ref id, int code, const char* verb, on_failure policy,
+                           std::string_view why) {
   policy.report(code, verb, [&](failure_description& description) {
     on_object<identifier_traits>(id.native_handle())(description);
     description.explain(why);
   });
 }
 
-ADVERB_FUNC bool is_about(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
+ADVERB_FUNC bool is_about(cm::identifier_ref id, const cm::event& happened, const char* verb,
                           on_failure policy) {
   if (!check_present(policy, verb, id.native_handle())) return false;
   if (happened.identifier() == id) return true;
@@ -152,13 +152,13 @@ ADVERB_FUNC bool ends_nothing(const cm::event& happened) noexcept {
          happened.type() == cm::event_type::timewait_exit;
 }
 
-ADVERB_FUNC void report_event(cm::identifier_ref id, const cm::event& happened,
-                              std::string_view verb, on_failure policy) {
+ADVERB_FUNC void report_event(cm::identifier_ref id, const cm::event& happened, const char* verb,
+                              on_failure policy) {
   policy.report(errno_of(happened), verb, [&](failure_description& description) {
     on_object<identifier_traits>(id.native_handle())(description);
     description.explain([&](text_writer& writer) {
       // A peer that requested the connection does not reject it; it is gone.
-      if (verb == "rdma_accept" && happened.is_rejection())
+      if (std::string_view{verb} == "rdma_accept" && happened.is_rejection())
         writer.put(peer_gave_up).put(": ").put(happened.reason());
       else
         explain_event(writer, happened);
@@ -198,7 +198,7 @@ ADVERB_FUNC void cm_session::migrate(cm::event_channel_ref shared, on_failure po
   if (!policy.failed()) channel = {};
 }
 
-ADVERB_FUNC bool cm_session::can_wait(std::string_view verb, on_failure policy) const {
+ADVERB_FUNC bool cm_session::can_wait(const char* verb, on_failure policy) const {
   if (!check_present(policy, verb, id.native_handle())) return false;
   if (channel) return true;
   report_on(id, EINVAL, verb, policy,
@@ -206,19 +206,19 @@ ADVERB_FUNC bool cm_session::can_wait(std::string_view verb, on_failure policy) 
   return false;
 }
 
-ADVERB_FUNC std::optional<cm::event> cm_session::next_event(std::string_view verb,
+ADVERB_FUNC std::optional<cm::event> cm_session::next_event(const char* verb,
                                                             on_failure policy) const {
   if (!can_wait(verb, policy)) return std::nullopt;
   return channel.next_event(policy);
 }
 
-ADVERB_FUNC bool cm_session::is_started(std::string_view verb, on_failure policy) const {
+ADVERB_FUNC bool cm_session::is_started(const char* verb, on_failure policy) const {
   if (!check_present(policy, verb, id.native_handle())) return false;
   if (!under_way) report_on(id, EINVAL, verb, policy, "no step was started");
   return under_way;
 }
 
-ADVERB_FUNC void cm_session::report_wait(wait_end end, timeout limit, std::string_view verb,
+ADVERB_FUNC void cm_session::report_wait(wait_end end, timeout limit, const char* verb,
                                          on_failure policy) const {
   if (end == wait_end::woken) return report_on(id, ECANCELED, verb, policy, woken_by_descriptor);
   if (end == wait_end::interrupted)

@@ -67,7 +67,7 @@ inline void pause_processor() noexcept {
 
 struct completion_queue_traits {
   using native_type = ibv_cq;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_cq";
+  static constexpr const char* destroy_verb = "ibv_destroy_cq";
   static int destroy(ibv_cq* queue) noexcept { return ibv_destroy_cq(queue); }
   static void list_parents(const ibv_cq* queue, parent_visitor& parents) noexcept {
     parents.add(queue->context);
@@ -154,7 +154,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     detail::check_returned(policy, "ibv_resize_cq", result, [&](failure_description& description) {
       on_queue()(description);
       if (capacity < needed) return detail::explain_reserved(description, needed);
-      if (description.code() != std::errc::invalid_argument) return;
+      if (!is_code(description.code(), std::errc::invalid_argument)) return;
       description.explain([&](text_writer& writer) {
         detail::explain_resize(writer, context(), this->capacity(), capacity);
       });
@@ -290,7 +290,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   template <class Poll>
   std::size_t wait_with(const Poll& poll, const detail::deadline& deadline,
                         on_failure policy) const {
-    constexpr std::string_view verb = "completion_queue::wait";
+    constexpr const char* verb = "completion_queue::wait";
     if (!holds(policy, verb, static_cast<bool>(channel()), "the queue has no completion channel"))
       return 0;
     while (true) {
@@ -365,7 +365,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
 
   /// Fails if the queue object is empty, or if there is no room for completions.
   template <class Room>
-  bool fits(Room& room, std::string_view verb, on_failure policy) const {
+  bool fits(Room& room, const char* verb, on_failure policy) const {
     return has_room(policy, verb, Engine::size_of(room));
   }
 
@@ -374,7 +374,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
 
   /// Fails with EINVAL if a condition does not hold.
-  bool holds(on_failure policy, std::string_view verb, bool condition,
+  bool holds(on_failure policy, const char* verb, bool condition,
              std::string_view otherwise) const {
     return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
                                   [&](failure_description& description) {
@@ -384,7 +384,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
 
  private:
-  static constexpr std::string_view busy_poll_verb = "completion_queue::busy_poll";
+  static constexpr const char* busy_poll_verb = "completion_queue::busy_poll";
 
   template <class Batch, class Consume>
   static consteval bool takes() noexcept {
@@ -402,7 +402,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
 
   /// Returns the result of `loop`, which gets the poll function; 0 if there is no room.
   template <class Batch, class Consume, class Loop>
-  auto run(std::string_view verb, Batch& batch, Consume& consume, on_failure policy,
+  auto run(const char* verb, Batch& batch, Consume& consume, on_failure policy,
            const Loop& loop) const {
     auto&& room = Engine::room_for(batch);
     using result = decltype(loop(hand_to(consume, room)));
@@ -419,7 +419,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
       return 0;
   }
 
-  bool has_room(on_failure policy, std::string_view verb, std::size_t room) const {
+  bool has_room(on_failure policy, const char* verb, std::size_t room) const {
     return detail::check_present(policy, verb, this->native_handle()) &&
            holds(policy, verb, room != 0, Engine::no_room);
   }
@@ -453,7 +453,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
 
   /// Takes an event of this queue off the channel. Returns false if there is none.
-  bool take_event(on_failure policy, std::string_view verb) const {
+  bool take_event(on_failure policy, const char* verb) const {
     const auto event = channel().next_event(policy);
     return event && holds(policy, verb, event->native_handle() == plain(),
                           "the event belongs to another queue: a channel that several queues share "

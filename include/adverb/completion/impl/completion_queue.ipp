@@ -18,7 +18,7 @@ ADVERB_FUNC std::span<completion> completion_queue_base::wait_into(std::span<com
 }
 
 ADVERB_FUNC completion completion_queue_base::next(timeout limit, on_failure policy) const {
-  constexpr std::string_view verb = "completion_queue::next";
+  constexpr const char* verb = "completion_queue::next";
   // Never looks like a success if it is returned after a failure.
   ibv_wc failed{};
   failed.status = IBV_WC_GENERAL_ERR;
@@ -37,8 +37,8 @@ ADVERB_FUNC completion completion_queue_base::next(timeout limit, on_failure pol
   return found;
 }
 
-ADVERB_FUNC void completion_queue_base::report_no_completion(timeout limit, bool expired,
-                                                             on_failure policy) const {
+[[gnu::noinline]] ADVERB_FUNC void completion_queue_base::report_no_completion(
+    timeout limit, bool expired, on_failure policy) const {
   const bool woken =
       !expired && limit.wake_descriptor() != -1 && is_readable(limit.wake_descriptor());
   policy.report(
@@ -92,8 +92,7 @@ ADVERB_FUNC completion_reservation& completion_reservation::operator=(
 }
 
 ADVERB_FUNC completion_reservation::completion_reservation(completion_queue_ref queue,
-                                                           std::size_t entries,
-                                                           std::string_view verb,
+                                                           std::size_t entries, const char* verb,
                                                            on_failure policy) {
   if (!detail::check_present(policy, verb, queue.native_handle())) return;
   const std::size_t capacity = queue.capacity();

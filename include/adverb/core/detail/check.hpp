@@ -17,7 +17,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 using describe_failure = callable_ref<failure_description&>;
 
 /// Checks a call that returns 0 or an errno, which some providers negate. Returns true on success.
-inline bool check_returned(on_failure policy, std::string_view verb, int result,
+inline bool check_returned(on_failure policy, const char* verb, int result,
                            describe_failure describe) {
   if (result == 0) [[likely]] {
     policy.clear();
@@ -29,8 +29,8 @@ inline bool check_returned(on_failure policy, std::string_view verb, int result,
 
 /// Checks a call that returns a pointer, or null and sets errno. Returns the pointer.
 template <class Call>
-auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
-                   describe_failure describe) -> decltype(call()) {
+auto check_pointer(on_failure policy, const char* verb, const Call& call, describe_failure describe)
+    -> decltype(call()) {
   errno = 0;
   const auto result = call();
   if (result != nullptr) [[likely]]
@@ -43,7 +43,7 @@ auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
 /// Checks a call that returns -1 and usually sets errno; any other result is success. Returns true
 /// on success.
 template <class Call>
-bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
+bool check_minus_one(on_failure policy, const char* verb, const Call& call,
                      describe_failure describe) {
   errno = 0;
   if (call() != -1) [[likely]] {
@@ -58,7 +58,7 @@ bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
 /// a name was not resolved, it passes on the error of getaddrinfo, a negative number of the
 /// category `names`: in errno, with -1, or as the result.
 template <class Call>
-bool check_looked_up(on_failure policy, std::string_view verb, const std::error_category& names,
+bool check_looked_up(on_failure policy, const char* verb, const std::error_category& names,
                      const Call& call, describe_failure describe) {
   errno = 0;
   const int result = call();
@@ -79,7 +79,7 @@ bool check_looked_up(on_failure policy, std::string_view verb, const std::error_
 /// Checks a call that waits, and returns -1 and sets errno on failure. EAGAIN and EINTR mean that
 /// nothing arrived, which is no failure. Returns true if something arrived.
 template <class Call>
-bool check_waited(on_failure policy, std::string_view verb, const Call& call,
+bool check_waited(on_failure policy, const char* verb, const Call& call,
                   describe_failure describe) {
   bool nothing = false;
   const bool waited = check_minus_one(
@@ -94,7 +94,7 @@ bool check_waited(on_failure policy, std::string_view verb, const Call& call,
 }
 
 /// Checks a call that returns a count, or a negated errno. Returns the count, 0 on failure.
-inline std::size_t check_count(on_failure policy, std::string_view verb, long result,
+inline std::size_t check_count(on_failure policy, const char* verb, long result,
                                describe_failure describe) {
   if (result >= 0) [[likely]] {
     policy.clear();
@@ -107,7 +107,7 @@ inline std::size_t check_count(on_failure policy, std::string_view verb, long re
 /// Checks ibv_rereg_mr, and returns its result: 0, or a negative number that describes the state of
 /// the region. The call usually sets errno. Passes the number to `describe` too.
 template <class Call, class Describe>
-int check_reregistered(on_failure policy, std::string_view verb, const Call& call,
+int check_reregistered(on_failure policy, const char* verb, const Call& call,
                        const Describe& describe) {
   errno = 0;
   const int result = call();
@@ -122,7 +122,7 @@ int check_reregistered(on_failure policy, std::string_view verb, const Call& cal
 /// Reports a failed poll. Takes a copy of `describe`, so that its captures need not be in memory on
 /// the success path.
 template <class Describe>
-[[gnu::cold, gnu::noinline]] void report_copy(on_failure policy, int number, std::string_view verb,
+[[gnu::cold, gnu::noinline]] void report_copy(on_failure policy, int number, const char* verb,
                                               Describe describe) {
   policy.report(number, verb, describe);
 }
@@ -131,7 +131,7 @@ template <class Describe>
 /// count, 0 on failure (EIO).
 // See docs/decisions.md, "Poll failures are EIO".
 template <class Describe>
-std::size_t check_polled(on_failure policy, std::string_view verb, int result,
+std::size_t check_polled(on_failure policy, const char* verb, int result,
                          const Describe& describe) {
   // One branch covers no completions and a failure, so that the caller's loop need not test for an
   // empty result again.
@@ -150,7 +150,7 @@ std::size_t check_polled(on_failure policy, std::string_view verb, int result,
 /// ENOENT for none, and otherwise an errno or a negative number without further meaning (mlx5
 /// returns -2, which is not ENOENT).
 template <class Describe>
-bool check_entry(on_failure policy, std::string_view verb, int result, const Describe& describe) {
+bool check_entry(on_failure policy, const char* verb, int result, const Describe& describe) {
   if (result == 0) [[likely]] {
     policy.clear();
     return true;
@@ -163,7 +163,7 @@ bool check_entry(on_failure policy, std::string_view verb, int result, const Des
 }
 
 /// Explains that the headers of rdma-core lack a function.
-[[nodiscard]] inline auto not_declared(std::string_view verb) noexcept {
+[[nodiscard]] inline auto not_declared(const char* verb) noexcept {
   return [verb](text_writer& writer) {
     writer.put("adverb was compiled with headers of rdma-core that lack ").put(verb);
   };
@@ -185,7 +185,7 @@ bool check_entry(on_failure policy, std::string_view verb, int result, const Des
 ///                                 ibv_new_verb(native, 0U), …); },
 ///         pair);
 template <class Result, class Use, class... Arguments>
-Result call_if_declared(on_failure policy, std::string_view verb, describe_failure describe,
+Result call_if_declared(on_failure policy, const char* verb, describe_failure describe,
                         const Use& use, Arguments... arguments) {
   if constexpr (std::invocable<const Use&, Arguments...>) {
     return use(arguments...);

@@ -15,7 +15,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Reports a programming error to the failure hook and aborts the program. Calls `describe` with a
 /// failure_description.
-[[noreturn, gnu::cold]] void end_program(std::string_view call,
+[[noreturn, gnu::cold]] void end_program(const char* call,
                                          callable_ref<failure_description&> describe) noexcept;
 
 /// Explains "the queue pair is empty: moved from, closed, or never created".
@@ -28,15 +28,14 @@ struct empty_object {
 };
 
 /// Reports an empty object to the failure hook and aborts the program.
-[[noreturn, gnu::cold]] void end_program_over(object_kind kind, std::string_view call) noexcept;
+[[noreturn, gnu::cold]] void end_program_over(object_kind kind, const char* call) noexcept;
 
 /// Reports a sentence to the failure hook and aborts the program.
-[[noreturn, gnu::cold]] void end_program_with(std::string_view call,
-                                              std::string_view sentence) noexcept;
+[[noreturn, gnu::cold]] void end_program_with(const char* call, std::string_view sentence) noexcept;
 
 /// Aborts the program if `object` is null, where no error can be reported.
 template <class Native>
-[[gnu::always_inline]] inline void require_present(std::string_view call,
+[[gnu::always_inline]] inline void require_present(const char* call,
                                                    const Native* object) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (object == nullptr) [[unlikely]]
@@ -44,7 +43,7 @@ template <class Native>
 }
 
 /// Ends the program with a sentence, unless `holds`, where no error can be reported.
-[[gnu::always_inline]] inline void require(bool holds, std::string_view call,
+[[gnu::always_inline]] inline void require(bool holds, const char* call,
                                            std::string_view sentence) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (!holds) [[unlikely]]

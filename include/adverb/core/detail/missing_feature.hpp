@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
-#include <system_error>
 
 #include <adverb/core/text.hpp>
 #include <adverb/version.hpp>
@@ -59,9 +58,6 @@ inline constexpr std::string_view optional_verbs =
 /// providers and the kernel use two errnos for that.
 [[nodiscard]] constexpr bool is_unsupported(int error) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS;
-}
-[[nodiscard]] inline bool is_unsupported(const std::error_code& code) noexcept {
-  return code == std::errc::operation_not_supported || code == std::errc::function_not_supported;
 }
 
 /// Returns the feature of a verb; empty for a verb that every device has.

@@ -35,7 +35,7 @@ ADVERB_FUNC error::error(const adverb::failure& why) : std::system_error{why.cod
 }
 
 [[gnu::noinline]] ADVERB_FUNC void on_failure::report_code(
-    on_failure to, std::error_code code, std::string_view verb,
+    on_failure to, std::error_code code, const char* verb,
     detail::callable_ref<failure_description&> describe) {
   if (to.way_ == way::code)
     *to.code_ = code;
@@ -44,7 +44,7 @@ ADVERB_FUNC error::error(const adverb::failure& why) : std::system_error{why.cod
 }
 
 [[gnu::noinline]] ADVERB_FUNC void on_failure::report_errno(
-    on_failure to, int number, std::string_view verb,
+    on_failure to, int number, const char* verb,
     detail::callable_ref<failure_description&> describe) {
   report_code(to, detail::errno_code(number), verb, describe);
 }

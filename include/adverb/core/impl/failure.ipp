@@ -30,6 +30,16 @@ namespace adverb::inline ADVERB_ABI::detail {
   return {};
 }
 
+[[gnu::noinline]] ADVERB_FUNC bool is_code(const std::error_code& code,
+                                           std::errc condition) noexcept {
+  return code == condition;
+}
+
+[[gnu::noinline]] ADVERB_FUNC bool is_unsupported(const std::error_code& code) noexcept {
+  return is_code(code, std::errc::operation_not_supported) ||
+         is_code(code, std::errc::function_not_supported);
+}
+
 [[gnu::noinline]] ADVERB_FUNC void problem_list::add(callable_ref<text_writer&> write) {
   writer_.put(empty_ ? "" : "; ");
   empty_ = false;
@@ -37,19 +47,19 @@ namespace adverb::inline ADVERB_ABI::detail {
 }
 
 [[gnu::noinline]] ADVERB_FUNC void problem_list::add(
-    std::string_view sentence, std::initializer_list<text_argument> arguments) {
+    const char* sentence, std::initializer_list<text_argument> arguments) {
   add([&](text_writer& writer) { writer.put(sentence, arguments); });
 }
 
 [[gnu::noinline]] ADVERB_FUNC void problem_list::add(std::string_view problem) {
-  if (!problem.empty()) add(problem, {});
+  if (!problem.empty()) add("{}", {problem});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
 
-[[gnu::noinline]] ADVERB_FUNC failure::failure(std::error_code code, std::string_view verb,
+[[gnu::noinline]] ADVERB_FUNC failure::failure(std::error_code code, const char* verb,
                                                detail::callable_ref<failure_description&> describe)
     : code_{code} {
   failure_description description{*this, verb};
@@ -57,8 +67,7 @@ namespace adverb::inline ADVERB_ABI {
   description.finish();
 }
 
-ADVERB_FUNC failure_description::failure_description(failure& target,
-                                                     std::string_view verb) noexcept
+ADVERB_FUNC failure_description::failure_description(failure& target, const char* verb) noexcept
     : failure_{target}, writer_{target.message_, sizeof target.message_ - 1} {
   failure_.verb_ = put_range(verb);
 }
@@ -69,7 +78,7 @@ ADVERB_FUNC void failure_description::finish() noexcept {
 }
 
 ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
-  return std::string_view{message_}.substr(where.begin, where.end - where.begin);
+  return {message_ + where.begin, where.end - where.begin};
 }
 
 [[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::detail(
@@ -79,7 +88,7 @@ ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
 }
 
 [[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::object(
-    std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept {
+    const char* sentence, std::initializer_list<text_argument> arguments) noexcept {
   return object([&](text_writer& writer) { writer.put(sentence, arguments); });
 }
 
@@ -93,7 +102,7 @@ ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
 }
 
 [[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::explain(
-    std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept {
+    const char* sentence, std::initializer_list<text_argument> arguments) noexcept {
   return explain([&](text_writer& writer) { writer.put(sentence, arguments); });
 }
 
@@ -111,13 +120,12 @@ ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
 ADVERB_FUNC void failure_description::explain_missing_feature() noexcept {
   const std::string_view feature = detail::feature_of(failure_.verb());
   if (feature.empty() || !detail::is_unsupported(failure_.code_)) return;
-  const std::string_view device =
-      failure_.object().substr(0, failure_.object().find_first_of(": "));
-  const adverb::static_string<160> why{[&](text_writer& writer) {
-    writer.put(device.empty() ? "the device" : device).put(" has no ").put(feature);
-  }};
-  writer_.put("; ");
-  failure_.explanation_ = put_range(why);
+  // The name of the device comes first.
+  const std::string_view object = failure_.object();
+  std::size_t end = 0;
+  while (end < object.size() && object[end] != ':' && object[end] != ' ') ++end;
+  const std::string_view device{object.data(), end};
+  explain("{} has no {}", {device.empty() ? "the device" : device, feature});
 }
 
 ADVERB_FUNC failure::range failure_description::put_range(std::string_view text) noexcept {

@@ -5,8 +5,9 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void report_children(on_failure policy, std::string_view verb,
-                                 const child_counts& children, const object_name& describe) {
+[[gnu::noinline]] ADVERB_FUNC void report_children(on_failure policy, const char* verb,
+                                                   const child_counts& children,
+                                                   const object_name& describe) {
   policy.report(EBUSY, verb, [&](failure_description& description) {
     describe(description);
     description.explain([&](text_writer& writer) {
@@ -27,8 +28,7 @@ ADVERB_FUNC part_in_use find_part_in_use(callable_ref<part_visitor> for_each_par
   return found;
 }
 
-ADVERB_FUNC void report_part_in_use(on_failure policy, std::string_view verb,
-                                    const part_in_use& found) {
+ADVERB_FUNC void report_part_in_use(on_failure policy, const char* verb, const part_in_use& found) {
   report_children(policy, verb, found.children,
                   {found.part.object, found.part.operations->describe});
 }
@@ -55,6 +55,14 @@ ADVERB_FUNC void replace_parents(const void* object, const object_operations& op
     lifetime_registry::instance().remove_child(parent, operations.kind);
 }
 
+/// Registers an object that was not destroyed after all.
+[[gnu::cold, gnu::noinline]] ADVERB_FUNC void register_again(
+    const void* object, const object_operations& operations,
+    const noted_parents& parents) noexcept {
+  lifetime_registry::instance().note_parents(object, parents.data(), parents.size());
+  register_with_parents(object, operations);
+}
+
 ADVERB_FUNC bool destroy_object(void* object, const object_operations& operations,
                                 on_failure policy) {
   lifetime_registry& registry = lifetime_registry::instance();
@@ -68,22 +76,19 @@ ADVERB_FUNC bool destroy_object(void* object, const object_operations& operation
     report_children(policy, operations.destroy_verb, children, name);
     return false;
   }
-  const auto put_back = [&] { registry.note_parents(object, stored.data(), stored.size()); };
   if (operations.for_each_part != nullptr) {
     // Only after unregistering, because an object may be a child of its own parts.
     const part_in_use found =
         find_part_in_use([&](part_visitor visitor) { operations.for_each_part(object, visitor); });
     if (found) {
-      put_back();
-      register_with_parents(object, operations);
+      register_again(object, operations, stored);
       report_part_in_use(policy, operations.destroy_verb, found);
       return false;
     }
   }
   const int result = operations.destroy(object);
   if (result == 0) return true;
-  put_back();
-  register_with_parents(object, operations);
+  register_again(object, operations, stored);
   return check_returned(policy, operations.destroy_verb, result,
                         [&](failure_description& description) {
                           name(description);
@@ -102,7 +107,7 @@ ADVERB_FUNC void forget_object(const void* object, const object_operations& oper
   lifetime_registry::instance().take_noted_parents(object);
 }
 
-[[gnu::noinline]] ADVERB_FUNC void report_empty(on_failure policy, std::string_view verb,
+[[gnu::noinline]] ADVERB_FUNC void report_empty(on_failure policy, const char* verb,
                                                 object_kind kind) {
   policy.report(EINVAL, verb, empty_object{kind});
 }

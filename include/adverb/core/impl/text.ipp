@@ -11,6 +11,10 @@ namespace adverb::inline ADVERB_ABI {
   return *this;
 }
 
+[[gnu::noinline]] ADVERB_FUNC text_writer& text_writer::append_constant(const char* text) noexcept {
+  return append_text(text);
+}
+
 [[gnu::noinline]] ADVERB_FUNC text_writer& text_writer::append_decimal(
     std::uint64_t number) noexcept {
   return number_in(10, number, 1);
@@ -22,14 +26,14 @@ namespace adverb::inline ADVERB_ABI {
 }
 
 [[gnu::noinline]] ADVERB_FUNC text_writer& text_writer::put(
-    std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept {
+    const char* sentence, std::initializer_list<text_argument> arguments) noexcept {
   const text_argument* next = arguments.begin();
-  for (std::size_t index = 0; index < sentence.size(); ++index) {
-    if (next != arguments.end() && sentence.substr(index, 2) == "{}") {
+  for (; *sentence != '\0'; ++sentence) {
+    if (next != arguments.end() && sentence[0] == '{' && sentence[1] == '}') {
       next++->put_to(*this);
-      ++index;
+      ++sentence;
     } else {
-      append(sentence[index]);
+      append(*sentence);
     }
   }
   return *this;
@@ -58,6 +62,11 @@ namespace detail {
 [[gnu::noinline]] ADVERB_FUNC static_string<48> run_time_name_or_number(
     std::string_view name, std::uint64_t number) noexcept {
   return static_string<48>{[&](text_writer& writer) { put_name_or_number(writer, name, number); }};
+}
+
+[[gnu::noinline]] ADVERB_FUNC static_string<48> run_time_listed_name_or_number(
+    std::string_view names, std::uint64_t number) noexcept {
+  return name_or_number(listed_name(names, number), number);
 }
 
 [[gnu::noinline]] ADVERB_FUNC std::string_view run_time_listed_name(std::string_view names,

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <initializer_list>
 
 #include <infiniband/verbs.h>
 
@@ -34,7 +34,7 @@ inline text_writer& put_device(text_writer& writer, const ibv_context* context) 
 /// One row of a table of limits: a requested value, its name in messages, and the accessor of the
 /// device's maximum.
 struct device_limit {
-  std::string_view name;
+  const char* name;
   std::uint64_t asked;
   std::uint64_t (*allowed)(const device_attributes& device) noexcept;
 };
@@ -44,36 +44,34 @@ struct device_limit {
 ///     limit<&device_attributes::max_sge>("max_sge", options.max_sge)
 ///     limit<&device_attributes::tag_matching, &tag_matching_limits::max_tags>("max_tags", tags)
 template <auto Accessor>
-[[nodiscard]] constexpr device_limit limit(std::string_view name, std::uint64_t asked) noexcept {
+[[nodiscard]] constexpr device_limit limit(const char* name, std::uint64_t asked) noexcept {
   return {name, asked, [](const device_attributes& device) noexcept -> std::uint64_t {
             return (device.*Accessor)();
           }};
 }
 template <auto Accessor, auto Member>
-[[nodiscard]] constexpr device_limit limit(std::string_view name, std::uint64_t asked) noexcept {
+[[nodiscard]] constexpr device_limit limit(const char* name, std::uint64_t asked) noexcept {
   return {name, asked, [](const device_attributes& device) noexcept -> std::uint64_t {
             return (device.*Accessor)().*Member;
           }};
 }
 
 /// Adds the values over their limits: "max_send_wr is 100000, the device allows 16384".
-template <std::size_t Count>
-void add_exceeded(problem_list& problems, const device_attributes& device,
-                  const device_limit (&limits)[Count]) {
-  for (const device_limit& each : limits) {
-    const std::uint64_t allowed = each.allowed(device);
-    if (each.asked <= allowed) continue;
-    problems.add("{} is {}, the device allows {}", {each.name, each.asked, allowed});
-  }
-}
+[[gnu::cold]] void add_exceeded(problem_list& problems, const device_attributes& device,
+                                std::initializer_list<device_limit> limits);
 
 /// Adds a part that was created on another device than `context`, or on another opening of it.
-/// Skips a null part.
+[[gnu::cold]] void explain_other_context(problem_list& problems, const char* name,
+                                         const ibv_context* of_part, const ibv_context* context);
+/// The same for a part of the C API. Skips a null part.
 template <class Part>
-void explain_other_device(problem_list& problems, std::string_view name, const Part* part,
+void explain_other_device(problem_list& problems, const char* name, const Part* part,
                           const ibv_context* context) {
-  if (part == nullptr || part->context == context) return;
-  problems.add("{} belongs to another context (of {})", {name, part->context->device->name});
+  if (part != nullptr) explain_other_context(problems, name, part->context, context);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/device/impl/explain_device.ipp>
+#endif

@@ -66,7 +66,7 @@ class limits_cache {
   std::uint64_t identity_;
 };
 
-ADVERB_FUNC atomic_limits limits_of(ibv_context* context, on_failure policy) {
+[[gnu::noinline]] ADVERB_FUNC atomic_limits limits_of(ibv_context* context, on_failure policy) {
   const limits_cache cache{context};
   atomic_limits limits;
   if (!cache.find(limits)) return ask_for_limits(context, policy);
@@ -74,8 +74,7 @@ ADVERB_FUNC atomic_limits limits_of(ibv_context* context, on_failure policy) {
   return limits;
 }
 
-[[gnu::noinline]] ADVERB_FUNC atomic_limits ask_for_limits(ibv_context* context,
-                                                           on_failure policy) {
+ADVERB_FUNC atomic_limits ask_for_limits(ibv_context* context, on_failure policy) {
   const device_attributes device = context_ref{context}.query_device(policy);
   if (policy.failed()) return {};
   const auto to_byte = [](std::uint32_t number) {

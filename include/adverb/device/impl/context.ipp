@@ -49,8 +49,8 @@ ADVERB_FUNC int context::copy_descriptor(int command_file_descriptor, on_failure
         return copy;
       },
       [](failure_description& description) {
-        if (description.code() == std::errc::invalid_argument ||
-            description.code() == std::errc::bad_file_descriptor)
+        if (detail::is_code(description.code(), std::errc::invalid_argument) ||
+            detail::is_code(description.code(), std::errc::bad_file_descriptor))
           description.explain("the descriptor does not refer to a device");
       });
   return copy;
@@ -69,7 +69,7 @@ ADVERB_FUNC ibv_context* context::import_copy(int copy, on_failure policy) {
         return imported;
       },
       [](failure_description& description) {
-        if (description.code() == std::errc::no_such_device)
+        if (detail::is_code(description.code(), std::errc::no_such_device))
           description.explain("the descriptor does not refer to a device of this machine");
       });
 }
@@ -81,7 +81,7 @@ ADVERB_FUNC ibv_context* context::open(device_ref device, on_failure policy) {
       return;
     }
     description.object("{}", {device.name()});
-    if (description.code() == std::errc::permission_denied)
+    if (detail::is_code(description.code(), std::errc::permission_denied))
       description.explain("no access to its device file in /dev/infiniband");
   };
   if (!device) {

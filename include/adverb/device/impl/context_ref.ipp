@@ -87,19 +87,14 @@ ADVERB_FUNC std::vector<adverb::gid_entry> context_base::gid_table(on_failure po
   // that fails must not hide the others.
   std::uint32_t longest = 0;
   bool answered = false;
-  failure first;
+  failure why;
   for (std::uint32_t port = 1; port <= ports && port <= last_port; ++port) {
-    failure why;
     const auto length = query_port(static_cast<port_number>(port), why).gid_table_length();
-    if (!why) {
-      answered = true;
-      if (length > longest) longest = length;
-    } else if (!first) {
-      first = why;
-    }
+    if (!why) answered = true;
+    if (length > longest) longest = length;
   }
-  if (first && !answered) {
-    policy.report(first);
+  if (why && !answered) {
+    policy.report(why);
     return {};
   }
   const std::size_t capacity = std::size_t{ports} * longest;
@@ -172,7 +167,7 @@ ADVERB_FUNC std::size_t context_base::read_gid_table(adverb::gid_entry* entries,
       ibv_query_gid_table(native_handle(), detail::native_gid_entries(entries), room, 0),
       [&](failure_description& description) {
         detail::on_device(native_handle())(description);
-        if (description.code() != std::errc::invalid_argument) return;
+        if (!is_code(description.code(), std::errc::invalid_argument)) return;
         description.explain("the table has more entries than fit: there is room for {}", {room});
       });
   std::size_t kept = 0;
@@ -229,7 +224,7 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC std::optional<gid_entry> choose_gid(context_ref context, port_number port,
                                                 on_failure policy) {
-  constexpr std::string_view verb = "ibv_query_gid_table";
+  constexpr const char* verb = "ibv_query_gid_table";
   if (!detail::check_present(policy, verb, context.native_handle())) return std::nullopt;
   // Most tables have few entries. The others are read with the room that their ports need.
   constexpr std::size_t room = 64;

@@ -17,7 +17,7 @@ ADVERB_FUNC device_list::device_list(on_failure policy) {
   devices_ = detail::check_pointer(
       policy, "ibv_get_device_list", [&] { return ibv_get_device_list(&count); },
       [](failure_description& description) {
-        if (description.code() == std::errc::function_not_supported)
+        if (detail::is_code(description.code(), std::errc::function_not_supported))
           description.explain(
               "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
       });

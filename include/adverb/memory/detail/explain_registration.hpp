@@ -90,7 +90,7 @@ inline constexpr std::array rights_and_features{
                                         const registration_attempt& attempt);
 
 /// Reports a registration that failed, or that cannot succeed.
-[[gnu::cold]] void report_registration(on_failure policy, int number, std::string_view verb,
+[[gnu::cold]] void report_registration(on_failure policy, int number, const char* verb,
                                        const registration_attempt& attempt);
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -96,13 +96,12 @@ class [[gnu::visibility("default")]] known_regions : public side_table<known_reg
 };
 
 /// Terminates the program if an element that is about to be posted has a flaw.
-void require_regions(const ibv_pd* domain, std::string_view call, const ibv_sge* elements,
+void require_regions(const ibv_pd* domain, const char* call, const ibv_sge* elements,
                      std::size_t count) noexcept;
 
 /// The same for each element of a chain of requests.
 template <class Request>
-void require_regions_of(const ibv_pd* domain, std::string_view call,
-                        const Request* first) noexcept {
+void require_regions_of(const ibv_pd* domain, const char* call, const Request* first) noexcept {
   for (; first != nullptr; first = first->next) {
     if constexpr (requires { first->send_flags; })
       if ((first->send_flags & IBV_SEND_INLINE) != 0) continue;

@@ -17,7 +17,7 @@ ADVERB_FUNC void put_device_memory(text_writer& writer, const ibv_dm* memory) no
 }
 
 ADVERB_FUNC device_memory_handle device_memory_base::handle(on_failure policy) const {
-  constexpr std::string_view verb = "device_memory::handle";
+  constexpr const char* verb = "device_memory::handle";
   if (!detail::check_present(policy, verb, native_handle())) return {};
   const bool told = (native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
   const bool usable = detail::check_returned(
@@ -34,7 +34,7 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC ibv_dm* device_memory::make(context_ref context, std::size_t size,
                                         const device_memory_options& options, on_failure policy) {
-  constexpr std::string_view verb = "ibv_alloc_dm";
+  constexpr const char* verb = "ibv_alloc_dm";
   const bool aligned = std::has_single_bit(options.alignment);
   const auto describe = [&](failure_description& description) {
     detail::on_device(context.native_handle())(description);
@@ -50,7 +50,8 @@ ADVERB_FUNC ibv_dm* device_memory::make(context_ref context, std::size_t size,
         detail::add_exceeded(
             problems, device,
             {detail::limit<&device_attributes::max_device_memory_size>("the size", size)});
-      if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
+      if (problems.empty() && most != 0 &&
+          detail::is_code(description.code(), std::errc::not_enough_memory))
         problems.add("the device has {} bytes in total, for all its users", {most});
     });
   };

@@ -55,16 +55,17 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
 
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
                               const registration_attempt& attempt) {
-  if (code == std::errc::bad_address) {
+  if (is_code(code, std::errc::bad_address)) {
     problems.add("a part of the range is not mapped, or not writable");
-  } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
+  } else if (is_code(code, std::errc::not_enough_memory) ||
+             is_code(code, std::errc::operation_not_permitted)) {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
     problems.add(
         "{} bytes were requested, and this process may lock {} in all: raise the limit with "
         "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity",
         {attempt.length, limit.rlim_cur});
-  } else if (code == std::errc::invalid_argument &&
+  } else if (is_code(code, std::errc::invalid_argument) &&
              attempt.rights.contains(access_right::flush_persistent)) {
     problems.add(
         "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
@@ -78,14 +79,14 @@ ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_c
     std::error_code unknown;
     const device_attributes device = attempt.domain.context().query_device(unknown);
     if (!unknown) explain_device(problems, attempt, device);
-    if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
+    if (!unknown && problems.empty() && is_code(code, std::errc::not_enough_memory))
       explain_regions(problems, attempt, device);
   }
   if (problems.empty()) explain_code(problems, code, attempt);
 }
 
 [[gnu::noinline]] ADVERB_FUNC void report_registration(on_failure policy, int number,
-                                                       std::string_view verb,
+                                                       const char* verb,
                                                        const registration_attempt& attempt) {
   policy.report(number, verb, [&](failure_description& description) {
     on_device(attempt.domain.context().native_handle())(description);

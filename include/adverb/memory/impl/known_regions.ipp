@@ -73,8 +73,8 @@ ADVERB_FUNC known_regions::slot& known_regions::unused_in(slot& bucket) noexcept
   return *added;
 }
 
-ADVERB_FUNC void require_regions(const ibv_pd* domain, std::string_view call,
-                                 const ibv_sge* elements, std::size_t count) noexcept {
+ADVERB_FUNC void require_regions(const ibv_pd* domain, const char* call, const ibv_sge* elements,
+                                 std::size_t count) noexcept {
   if (domain == nullptr) return;
   known_regions& regions = known_regions::instance();
   for (std::size_t index = 0; index < count; ++index) {

@@ -34,8 +34,8 @@ ADVERB_FUNC int reregistration_attempt::run() const noexcept {
 }
 
 ADVERB_FUNC void memory_region_traits::explain_destroy(failure_description& description) noexcept {
-  if (description.code() == std::errc::invalid_argument ||
-      description.code() == std::errc::device_or_resource_busy)
+  if (is_code(description.code(), std::errc::invalid_argument) ||
+      is_code(description.code(), std::errc::device_or_resource_busy))
     description.explain(
         "a memory window may be bound to it: unbind, invalidate or deallocate that first");
 }
@@ -73,7 +73,7 @@ ADVERB_FUNC memory_region memory_region::of_device_memory(protection_domain_ref 
                                                           device_memory_ref memory,
                                                           std::uint64_t offset, std::size_t length,
                                                           access_rights rights, on_failure policy) {
-  constexpr std::string_view verb = "ibv_reg_dm_mr";
+  constexpr const char* verb = "ibv_reg_dm_mr";
   const access_rights all_rights = rights | access_right::zero_based;
   if (!detail::check_present(policy, verb, memory.native_handle())) return {};
   if (const detail::byte_extent extent{offset, length}; !extent.is_inside(memory.size())) {
@@ -96,7 +96,7 @@ ADVERB_FUNC memory_region memory_region::of_device_memory(protection_domain_ref 
 ADVERB_FUNC memory_region memory_region::of_provider_buffer(provider_buffer_ref buffer,
                                                             access_rights rights,
                                                             on_failure policy) {
-  constexpr std::string_view verb = "ibv_reg_buf_mr";
+  constexpr const char* verb = "ibv_reg_buf_mr";
   if (!detail::check_present(policy, verb, buffer.native_handle())) return {};
   const auto address = reinterpret_cast<std::uintptr_t>(buffer.bytes().data());
   const protection_domain_ref domain = buffer.protection_domain();
@@ -115,7 +115,7 @@ ADVERB_FUNC memory_region memory_region::of_provider_buffer(provider_buffer_ref 
 }
 
 ADVERB_FUNC memory_region memory_region::null(protection_domain_ref domain, on_failure policy) {
-  constexpr std::string_view verb = "ibv_alloc_null_mr";
+  constexpr const char* verb = "ibv_alloc_null_mr";
   return {detail::make_object(
               policy, verb, [&] { return ibv_alloc_null_mr(domain.native_handle()); },
               [&](failure_description& description) {
@@ -126,7 +126,7 @@ ADVERB_FUNC memory_region memory_region::null(protection_domain_ref domain, on_f
 }
 
 ADVERB_FUNC bool memory_region::is_possible(const detail::registration_attempt& attempt,
-                                            std::string_view verb, on_failure policy) {
+                                            const char* verb, on_failure policy) {
   if (!detail::check_present(policy, verb, attempt.domain.native_handle())) return false;
   if (!detail::writes_constant(attempt.constant, attempt.rights)) return true;
   detail::report_registration(policy, EINVAL, verb, attempt);
@@ -178,7 +178,7 @@ ADVERB_FUNC detail::registration_attempt memory_region::attempt(protection_domai
 
 ADVERB_FUNC void memory_region::change(const detail::byte_range* memory,
                                        const reregistration& changes, on_failure policy) {
-  constexpr std::string_view verb = "ibv_rereg_mr";
+  constexpr const char* verb = "ibv_rereg_mr";
   if (!detail::check_present(policy, verb, this->native_handle())) return;
   const detail::reregistration_attempt attempt{
       .region = this->native_handle(),

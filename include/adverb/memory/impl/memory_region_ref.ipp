@@ -16,7 +16,7 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
                                                                     std::size_t offset,
                                                                     std::size_t length,
                                                                     std::size_t size) {
-  constexpr std::string_view verb = "memory_region::slice";
+  constexpr const char* verb = "memory_region::slice";
   if (!check_present(policy, verb, region)) return;
   const bool usable = size != 0 || region->length == 0;
   policy.report(usable ? ERANGE : EACCES, verb, [&](failure_description& description) {

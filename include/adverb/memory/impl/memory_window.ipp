@@ -15,8 +15,7 @@ ADVERB_FUNC void memory_window_traits::describe(const ibv_mw* window,
   put_device(writer, window->context).put(" mw ").put(static_cast<rkey>(window->rkey));
 }
 
-ADVERB_FUNC bool check_window(on_failure policy, std::string_view verb,
-                              const window_request& request) {
+ADVERB_FUNC bool check_window(on_failure policy, const char* verb, const window_request& request) {
   if (!check_present(policy, verb, request.window) ||
       !check_present(policy, verb, request.region.native_handle()))
     return false;
@@ -36,7 +35,7 @@ ADVERB_FUNC void explain_allocation(failure_description& description, context_re
         device_capability::memory_windows_type_2a | device_capability::memory_windows_type_2b);
     if (device.max_memory_windows() > 0 && type == window_type::two && !has_type_2) {
       put_device(writer, context.native_handle()).put(" has no memory windows of type 2");
-    } else if (description.code() == std::errc::not_enough_memory) {
+    } else if (is_code(description.code(), std::errc::not_enough_memory)) {
       writer.put("the device allows ").decimal(device.max_memory_windows());
       writer.put(" memory windows in all");
     }
@@ -44,7 +43,7 @@ ADVERB_FUNC void explain_allocation(failure_description& description, context_re
 }
 
 ADVERB_FUNC bool check_type(on_failure policy, const ibv_mw* window, window_type type) {
-  constexpr std::string_view verb = "memory window adoption";
+  constexpr const char* verb = "memory window adoption";
   if (!check_present(policy, verb, window)) return false;
   const auto found = static_cast<window_type>(window->type);
   return check_returned(policy, verb, found == type ? 0 : EINVAL,

@@ -8,7 +8,7 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC ibv_pd* parent_domain::make(protection_domain_ref domain,
                                         const parent_domain_options& options, on_failure policy) {
-  constexpr std::string_view verb = "ibv_alloc_parent_domain";
+  constexpr const char* verb = "ibv_alloc_parent_domain";
   if (!detail::check_present(policy, verb, domain.native_handle())) return nullptr;
   ibv_parent_domain_init_attr attributes{};
   attributes.pd = domain.native_handle();
@@ -24,7 +24,7 @@ ADVERB_FUNC ibv_pd* parent_domain::make(protection_domain_ref domain,
       [&](failure_description& description) {
         description.object(
             [&](text_writer& writer) { detail::put_domain(writer, domain.native_handle()); });
-        const bool refused = description.code() == std::errc::invalid_argument ||
+        const bool refused = detail::is_code(description.code(), std::errc::invalid_argument) ||
                              detail::is_unsupported(description.code());
         if (options.allocator && refused)
           description.explain("the device has no parent domains, or none with allocators");

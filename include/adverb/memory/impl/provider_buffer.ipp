@@ -12,7 +12,7 @@ ADVERB_FUNC int provider_buffer_base::export_dmabuf(on_failure policy) const {
       native_handle(),
       [&](failure_description& description) {
         on_device(domain_.context().native_handle())(description);
-        if (description.code() == std::errc::no_message_available)
+        if (is_code(description.code(), std::errc::no_message_available))
           description.explain("the provider allocated ordinary memory, not a dma-buf");
       },
       policy);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -60,7 +59,7 @@ ADVERB_FUNC registered_resource::registered_resource(protection_domain_ref domai
 }
 
 ADVERB_FUNC void registered_resource::reserve(on_failure policy) {
-  const auto refuse = [&](int number, std::string_view sentence,
+  const auto refuse = [&](int number, const char* sentence,
                           std::initializer_list<text_argument> arguments) {
     policy.report(number, "registered_resource", [&](failure_description& description) {
       detail::on_device(domain_.context().native_handle())(description);
@@ -151,7 +150,7 @@ ADVERB_FUNC void* registered_resource::do_allocate(std::size_t bytes, std::size_
 }
 
 ADVERB_FUNC void registered_resource::do_deallocate(void* memory, std::size_t bytes, std::size_t) {
-  constexpr std::string_view call = "registered_resource::deallocate";
+  constexpr const char* call = "registered_resource::deallocate";
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(memory) - begin_;
   const std::size_t index = offset >> shift_;
   slab* const found = index < slot_count_ ? slab_of_[index] : nullptr;

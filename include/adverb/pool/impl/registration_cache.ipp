@@ -108,7 +108,7 @@ ADVERB_FUNC memory_region registration_cache::registered(const detail::cached_ke
         made = memory_region{domain_, memory, options_.rights, why};
     }
     if (made) return made;
-    if (why.code() != std::errc::not_enough_memory || !evict()) break;
+    if (!detail::is_code(why.code(), std::errc::not_enough_memory) || !evict()) break;
   }
   policy.report(why);
   return {};

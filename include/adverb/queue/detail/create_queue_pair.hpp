@@ -20,13 +20,14 @@ namespace adverb::inline ADVERB_ABI::detail {
                                     context_ref context, transport service,
                                     const queue_pair_options& options);
 
-/// Fails with EINVAL if both `cq` and one of `send_cq` and `recv_cq` are set.
-bool check_queue_options(on_failure policy, std::string_view verb,
-                         const queue_pair_options& options);
+/// Fails with EINVAL if both `cq` and one of `send_cq` and `recv_cq` are set, or if the option with
+/// the name `missing` is.
+bool check_queue_options(on_failure policy, const char* verb, const queue_pair_options& options,
+                         std::string_view missing = {});
 
-/// Fails with EINVAL if a completion queue is missing, and names its option.
-bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
-                 completion_queue_ref queue);
+/// Returns the name of the option of a missing completion queue; empty if none is missing.
+[[nodiscard]] std::string_view missing_queue(transport service,
+                                             const queue_pair_options& options) noexcept;
 
 /// Creates a queue pair in a protection domain. Uses the extended call only if it is needed, since
 /// not every provider has it.

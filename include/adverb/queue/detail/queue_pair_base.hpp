@@ -185,7 +185,7 @@ class queue_pair_base : public handle_base<ibv_qp> {
  private:
   /// Calls a function that returns 0 or an errno. Returns true on success.
   template <std::invocable<ibv_qp*> Call>
-  bool call(on_failure policy, std::string_view verb, const Call& function) const {
+  bool call(on_failure policy, const char* verb, const Call& function) const {
     ibv_qp* const pair = native_handle();
     return detail::check_present(policy, verb, pair) &&
            detail::check_returned(policy, verb, function(pair),

@@ -62,20 +62,26 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
                  {options.max_inline_data});
 }
 
-ADVERB_FUNC bool check_queue_options(on_failure policy, std::string_view verb,
-                                     const queue_pair_options& options) {
+ADVERB_FUNC bool check_queue_options(on_failure policy, const char* verb,
+                                     const queue_pair_options& options, std::string_view missing) {
   const bool unclear = options.cq && (options.send_cq || options.recv_cq);
-  return check_returned(policy, verb, unclear ? EINVAL : 0, [&](failure_description& description) {
-    description.explain(
-        "cq is the completion queue of sends and receives: set either cq, or send_cq and recv_cq");
+  const int result = unclear || !missing.empty() ? EINVAL : 0;
+  return check_returned(policy, verb, result, [&](failure_description& description) {
+    if (unclear)
+      description.explain(
+          "cq is the completion queue of sends and receives: set either cq, or send_cq and "
+          "recv_cq");
+    else
+      description.explain("{} is empty: moved from, closed, or never given", {missing});
   });
 }
 
-ADVERB_FUNC bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
-                             completion_queue_ref queue) {
-  return check_returned(policy, verb, queue ? 0 : EINVAL, [&](failure_description& description) {
-    description.explain("{} is empty: moved from, closed, or never given", {name});
-  });
+ADVERB_FUNC std::string_view missing_queue(transport service,
+                                           const queue_pair_options& options) noexcept {
+  if (options.cq) return {};
+  const bool needs_receive_queue = receives(service);
+  if (!options.send_cq) return needs_receive_queue && !options.recv_cq ? "cq" : "send_cq";
+  return needs_receive_queue && !options.recv_cq ? "recv_cq" : "";
 }
 
 ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
@@ -83,15 +89,8 @@ ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
                                                         const queue_pair_options& options,
                                                         on_failure policy) {
   const bool extended = options.needs_extended_creation();
-  const auto verb =
-      extended ? std::string_view{"ibv_create_qp_ex"} : std::string_view{"ibv_create_qp"};
-  if (!check_queue_options(policy, verb, options)) return {};
-  if (!options.cq) {
-    const bool none = receives(service) && !options.send_cq && !options.recv_cq;
-    if (!check_queue(policy, verb, none ? "cq" : "send_cq", options.send_cq) ||
-        (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
-      return {};
-  }
+  const char* const verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+  if (!check_queue_options(policy, verb, options, missing_queue(service, options))) return {};
   return make_handle<owned_queue_pair>(
       policy, verb,
       [&] {

@@ -51,7 +51,7 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC indirection_table indirection_table::make(std::span<const reference<ibv_wq>> queues,
                                                       on_failure policy) {
-  constexpr std::string_view verb = "ibv_create_rwq_ind_table";
+  constexpr const char* verb = "ibv_create_rwq_ind_table";
   if (const std::string_view problem = detail::table_problem(queues); !problem.empty()) {
     policy.report(EINVAL, verb,
                   [&](failure_description& description) { description.explain(problem); });

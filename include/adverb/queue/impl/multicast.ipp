@@ -22,7 +22,7 @@ ADVERB_FUNC void explain_attachment(failure_description& description, const ibv_
     const device_attributes limits = context_ref{pair->context}.query_device(unknown);
     if (!unknown && limits.max_multicast_groups() == 0)
       problems.add("the device has no multicast");
-    else if (!unknown && description.code() == std::errc::not_enough_memory)
+    else if (!unknown && is_code(description.code(), std::errc::not_enough_memory))
       problems.add(
           "the device allows {} groups, {} queue pairs per group, and {} attachments in all",
           {limits.max_multicast_groups(), limits.max_queue_pairs_per_multicast_group(),

@@ -10,7 +10,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC bool check_kind(on_failure policy, const ibv_qp* pair, transport service,
                             qp_state state) {
-  constexpr std::string_view verb = "queue pair adoption";
+  constexpr const char* verb = "queue pair adoption";
   if (!check_present(policy, verb, pair)) return false;
   const bool fits = pair->qp_type == static_cast<ibv_qp_type>(service) &&
                     (state == qp_state::any || pair->state == static_cast<ibv_qp_state>(state));

@@ -6,8 +6,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void return_to_init(ibv_qp* queue_pair, transport service,
-                                const announced_attributes& announced) noexcept {
+[[gnu::noinline]] ADVERB_FUNC void return_to_init(ibv_qp* queue_pair, transport service,
+                                                  const announced_attributes& announced) noexcept {
   constexpr int kept = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
   ibv_qp_attr before{};
   ibv_qp_init_attr initial{};

@@ -8,7 +8,7 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attributes) {
-  constexpr std::string_view verb = "ibv_modify_wq";
+  constexpr const char* verb = "ibv_modify_wq";
   return check_present(policy, verb, queue) &&
          check_returned(
              policy, verb, ibv_modify_wq(queue, &attributes),

@@ -15,12 +15,12 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC void explain_opening(failure_description& description, xrc_domain_opening opening) {
   description.explain([&](text_writer& writer) {
     const std::error_code code = description.code();
-    if (code == std::errc::bad_file_descriptor)
+    if (is_code(code, std::errc::bad_file_descriptor))
       writer.put("the file is not open");
     else if (opening == xrc_domain_opening::existing &&
-             code == std::errc::resource_unavailable_try_again)
+             is_code(code, std::errc::resource_unavailable_try_again))
       writer.put("no XRC domain is open through this file");
-    else if (opening == xrc_domain_opening::only_new && code == std::errc::invalid_argument)
+    else if (opening == xrc_domain_opening::only_new && is_code(code, std::errc::invalid_argument))
       writer.put("an XRC domain may already be open through this file");
   });
 }
@@ -85,7 +85,7 @@ ADVERB_FUNC owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number nu
         return ibv_open_qp(domain.native_handle()->context, &native);
       },
       [&](failure_description& description) {
-        if (description.code() == std::errc::invalid_argument)
+        if (is_code(description.code(), std::errc::invalid_argument))
           description.explain("this XRC domain has no target with the number {}", {number});
       });
 }

@@ -48,7 +48,7 @@ template <class Request>
   return request_shape::unknown;
 }
 
-[[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
+[[nodiscard]] constexpr const char* verb_of(posted_to queue) noexcept {
   switch (queue) {
     case posted_to::send_queue: return "ibv_post_send";
     case posted_to::extended_send_queue: return "ibv_wr_complete";

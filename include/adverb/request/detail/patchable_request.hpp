@@ -287,7 +287,7 @@ class patchable_request {
     return self();
   }
 
-  static void require_same_key(std::string_view call, std::string_view setter, std::uint32_t before,
+  static void require_same_key(const char* call, std::string_view setter, std::uint32_t before,
                                std::uint32_t now) noexcept {
     if constexpr (hardened(ADVERB_HARDENING_DEBUG))
       if (before != now) [[unlikely]]

@@ -12,7 +12,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 struct queue_pair_traits {
   using native_type = ibv_qp;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
+  static constexpr const char* destroy_verb = "ibv_destroy_qp";
   static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
   static void list_parents(const ibv_qp* pair, parent_visitor& parents) noexcept {
     // An XRC target has no other parents.
@@ -40,7 +40,7 @@ using owned_queue_pair = owner<handle_base<ibv_qp>, queue_pair_traits>;
 
 struct shared_receive_queue_traits {
   using native_type = ibv_srq;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_srq";
+  static constexpr const char* destroy_verb = "ibv_destroy_srq";
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
   static void list_parents(const ibv_srq* queue, parent_visitor& parents) noexcept {
     parents.add(queue->pd);
@@ -68,7 +68,7 @@ struct srq_with_cq_traits : shared_receive_queue_traits {
 
 struct work_queue_traits {
   using native_type = ibv_wq;
-  static constexpr std::string_view destroy_verb = "ibv_destroy_wq";
+  static constexpr const char* destroy_verb = "ibv_destroy_wq";
   static int destroy(ibv_wq* queue) noexcept { return ibv_destroy_wq(queue); }
   static void list_parents(const ibv_wq* queue, parent_visitor& parents) noexcept {
     parents.add(queue->pd);

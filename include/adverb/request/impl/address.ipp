@@ -46,7 +46,7 @@ ADVERB_FUNC ibv_ah_attr address::native() const noexcept {
 ADVERB_FUNC ethernet_destination resolve_ethernet(context_ref context, const address& way,
                                                   on_failure policy) {
   constexpr std::uint16_t untagged = 0xffff;
-  constexpr std::string_view verb = "ibv_resolve_eth_l2_from_gid";
+  constexpr const char* verb = "ibv_resolve_eth_l2_from_gid";
   if (!detail::check_present(policy, verb, context.native_handle())) return {};
   ibv_ah_attr attributes = way.native();
   ethernet_destination found;

@@ -106,7 +106,7 @@ namespace adverb::inline ADVERB_ABI {
 ADVERB_FUNC address address_of_sender(context_ref context, port_number port,
                                       const completion& received, const global_route_header& header,
                                       on_failure policy) {
-  constexpr std::string_view verb = "ibv_init_ah_from_wc";
+  constexpr const char* verb = "ibv_init_ah_from_wc";
   if (!detail::check_present(policy, verb, context.native_handle())) return {};
   ibv_wc native = received.native();
   ibv_grh grh = detail::header_to_answer(context, port, header);

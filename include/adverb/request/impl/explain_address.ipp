@@ -44,8 +44,9 @@ ADVERB_FUNC bool explain_port(problem_list& problems, context_ref context, port_
 }
 
 ADVERB_FUNC bool is_about_routing(const std::error_code& code) noexcept {
-  return code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
-         code == std::errc::timed_out || code == std::errc::invalid_argument;
+  return is_code(code, std::errc::network_unreachable) ||
+         is_code(code, std::errc::host_unreachable) || is_code(code, std::errc::timed_out) ||
+         is_code(code, std::errc::invalid_argument);
 }
 
 ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& code,

@@ -29,7 +29,7 @@ ADVERB_FUNC void counters_base::attach_to(ibv_flow* flow, counted what, std::uin
         writer.put("the device does not count the ").put(what).put(" of flows");
         if (flow != nullptr)
           writer.put(", or accepts this only before the flow is created: attach without a flow");
-      } else if (description.code() == std::errc::device_or_resource_busy) {
+      } else if (is_code(description.code(), std::errc::device_or_resource_busy)) {
         writer.put("a flow already uses the counters: attach before the flow is created");
       }
     });
@@ -44,7 +44,7 @@ ADVERB_FUNC void counters_base::read_with(std::uint32_t flags, std::span<std::ui
   const int result = ibv_read_counters(native_handle(), values.data(), count, flags);
   detail::check_returned(policy, read_verb, result, [&](failure_description& description) {
     detail::on_object<detail::counters_traits>(native_handle())(description);
-    if (description.code() == std::errc::invalid_argument)
+    if (is_code(description.code(), std::errc::invalid_argument))
       description.explain(
           "there is room for {}: the highest index in use may be beyond it, or no flow uses the "
           "counters yet",

@@ -49,11 +49,11 @@ ADVERB_FUNC void explain_flow(failure_description& description, const ibv_qp* pa
                               const ibv_flow_attr* rule, const lowering_notes& notes) {
   const std::error_code& code = description.code();
   description.explain([&](text_writer& writer) {
-    if (code == std::errc::operation_not_permitted) {
+    if (is_code(code, std::errc::operation_not_permitted)) {
       writer.put("steering packets needs the capability CAP_NET_RAW");
       return;
     }
-    if (code == std::errc::no_such_device_or_address) {
+    if (is_code(code, std::errc::no_such_device_or_address)) {
       writer.put("the device currently steers no flows, or none of this kind");
       return;
     }
@@ -66,7 +66,7 @@ ADVERB_FUNC void explain_flow(failure_description& description, const ibv_qp* pa
         writer.put("the device steers flows, but lacks one of these matches, actions or flags");
       return;
     }
-    if (code != std::errc::invalid_argument) return;
+    if (!is_code(code, std::errc::invalid_argument)) return;
     problem_list problems{writer};
     add_flow_problems(problems, pair, rule);
     if (problems.empty() && notes.partial)

@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC bool check_tunnel_headers(on_failure policy, std::string_view verb,
+ADVERB_FUNC bool check_tunnel_headers(on_failure policy, const char* verb,
                                       const esp_changes& asked) {
   if (!asked.attributes || !asked.attributes->full_offload) return true;
   for (const flow_specification& header : asked.attributes->full_offload->tunnel_headers) {
@@ -29,7 +29,7 @@ ADVERB_FUNC bool check_tunnel_headers(on_failure policy, std::string_view verb,
 }
 
 ADVERB_FUNC void explain_esp(failure_description& description, const esp_changes& asked) {
-  if (description.code() != std::errc::invalid_argument) return;
+  if (!is_code(description.code(), std::errc::invalid_argument)) return;
   description.explain([&](text_writer& writer) {
     problem_list problems{writer};
     const std::uint32_t length = asked.integrity_check_length;
@@ -51,7 +51,7 @@ ADVERB_FUNC void explain_esp(failure_description& description, const esp_changes
 }
 
 ADVERB_FUNC void flow_action_base::modify(const esp_changes& changes, on_failure policy) const {
-  constexpr std::string_view verb = "ibv_modify_flow_action_esp";
+  constexpr const char* verb = "ibv_modify_flow_action_esp";
   if (!detail::check_present(policy, verb, native_handle()) ||
       !detail::check_tunnel_headers(policy, verb, changes))
     return;
@@ -69,7 +69,7 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC flow_action flow_action::make(context_ref context, const esp_changes& asked,
                                           on_failure policy) {
-  constexpr std::string_view verb = "ibv_create_flow_action_esp";
+  constexpr const char* verb = "ibv_create_flow_action_esp";
   if (!detail::check_tunnel_headers(policy, verb, asked)) return {};
   detail::native_esp native{asked};
   return detail::make_handle<flow_action>(

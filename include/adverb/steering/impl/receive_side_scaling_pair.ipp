@@ -13,7 +13,7 @@ ADVERB_FUNC void explain_scaling(failure_description& description, context_ref c
                                  transport service, const receive_hash& hash,
                                  indirection_table_ref table) {
   description.explain([&](text_writer& writer) {
-    if (description.code() == std::errc::operation_not_permitted) {
+    if (is_code(description.code(), std::errc::operation_not_permitted)) {
       writer.put("raw packets need the capability CAP_NET_RAW");
       return;
     }
