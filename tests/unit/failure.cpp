@@ -69,7 +69,7 @@ TEST_CASE("a message omits missing parts other than the verb and the errno") {
 TEST_CASE("a failed optional verb is explained by the feature that the device lacks") {
   const auto explanation = [](int number, std::string_view verb, std::string_view object) {
     return std::string{failure{
-        code_of(number), verb, [&](failure_description& description) {
+        code_of(number), std::string{verb}.c_str(), [&](failure_description& description) {
           description.object([&](text_writer& out) { out.put(object); });
         }}.explanation()};
   };

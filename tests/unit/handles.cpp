@@ -26,7 +26,7 @@ void (*after_destroying)(const void* object) = nullptr;
 // A domain, and regions that are its children.
 struct domain_traits {
   using native_type = ibv_pd;
-  static constexpr std::string_view destroy_verb = "destroy_domain";
+  static constexpr const char* destroy_verb = "destroy_domain";
   static int destroy(ibv_pd* domain) noexcept {
     destroyed.push_back("domain " + std::to_string(domain->handle));
     if (after_destroying != nullptr) after_destroying(domain);
@@ -41,7 +41,7 @@ struct domain_traits {
 };
 struct region_traits {
   using native_type = ibv_mr;
-  static constexpr std::string_view destroy_verb = "destroy_region";
+  static constexpr const char* destroy_verb = "destroy_region";
   static int destroy(ibv_mr* region) noexcept {
     destroyed.push_back("region " + std::to_string(region->handle));
     return 0;

@@ -35,7 +35,7 @@ class stack_batch {
 struct classic_engine {
   using native_type = ibv_cq;
   using completion_type = completion;
-  static constexpr std::string_view no_room = "there is no room for completions: the span is empty";
+  static constexpr const char* no_room = "there is no room for completions: the span is empty";
 
   /// Returns true if the first argument of a call is room for completions.
   template <class Batch>

@@ -22,7 +22,7 @@ template <completion_fields Fields>
 struct extended_engine {
   using native_type = ibv_cq_ex;
   using completion_type = extended_completion<Fields>;
-  static constexpr std::string_view no_room = "no completion can be polled: the limit is 0";
+  static constexpr const char* no_room = "no completion can be polled: the limit is 0";
 
   /// Returns true if the first argument of a call is a number.
   template <class Batch>

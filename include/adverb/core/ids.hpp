@@ -78,6 +78,7 @@ constexpr static_string<24> hexadecimal_text(std::uint64_t number,
 }
 
 constexpr static_string<24> decimal_text(std::uint64_t number) noexcept {
+  if (!std::is_constant_evaluated()) return run_time_decimal_text(number);
   return static_string<24>{[&](text_writer& writer) { writer.decimal(number); }};
 }
 

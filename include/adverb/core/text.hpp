@@ -196,7 +196,8 @@ constexpr void put_name_or_number(text_writer& writer, std::string_view name,
     writer.put(name);
 }
 
-/// The same for values that are not constant, out of line.
+/// The same for values that are not constant, and their numbers, out of line.
+[[nodiscard]] static_string<24> run_time_decimal_text(std::uint64_t number) noexcept;
 [[nodiscard]] static_string<48> run_time_name_or_number(std::string_view name,
                                                         std::uint64_t number) noexcept;
 [[nodiscard]] static_string<48> run_time_listed_name_or_number(std::string_view names,

@@ -293,13 +293,17 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     constexpr const char* verb = "completion_queue::wait";
     if (!holds(policy, verb, static_cast<bool>(channel()), "the queue has no completion channel"))
       return 0;
+    // `poll` is called in one place only, because it is inlined.
+    bool armed = false;
     while (true) {
-      std::size_t count = poll(policy);
-      if (count != 0 || policy.failed()) return count;
-      request_notification(false, policy);
-      if (policy.failed()) return 0;
-      count = poll(policy);
-      if (policy.failed()) return count;
+      const std::size_t count = poll(policy);
+      if (policy.failed() || (!armed && count != 0)) return count;
+      if (!armed) {
+        request_notification(false, policy);
+        if (policy.failed()) return 0;
+        armed = true;
+        continue;
+      }
       // A completion in between may have left an event, which must not pile up with later ones.
       // See docs/decisions.md, "wait() takes the event that it did not need".
       while (count != 0 && channel().has_event())
@@ -307,6 +311,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
       if (count != 0 || deadline.wait_readable(channel().file_descriptor()) != wait_end::readable)
         return count;
       if (!take_event(policy, verb)) return 0;
+      armed = false;
     }
   }
 
@@ -374,8 +379,8 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
 
   /// Fails with EINVAL if a condition does not hold.
-  bool holds(on_failure policy, const char* verb, bool condition,
-             std::string_view otherwise) const {
+  [[gnu::noinline]] bool holds(on_failure policy, const char* verb, bool condition,
+                               const char* otherwise) const {
     return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
                                   [&](failure_description& description) {
                                     on_queue()(description);

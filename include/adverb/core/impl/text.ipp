@@ -59,6 +59,11 @@ namespace detail {
   return std::string{text};
 }
 
+[[gnu::noinline]] ADVERB_FUNC static_string<24> run_time_decimal_text(
+    std::uint64_t number) noexcept {
+  return static_string<24>{[&](text_writer& writer) { writer.decimal(number); }};
+}
+
 [[gnu::noinline]] ADVERB_FUNC static_string<48> run_time_name_or_number(
     std::string_view name, std::uint64_t number) noexcept {
   return static_string<48>{[&](text_writer& writer) { put_name_or_number(writer, name, number); }};

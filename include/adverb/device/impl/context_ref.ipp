@@ -28,7 +28,8 @@ ADVERB_FUNC std::optional<async_event> context_base::next_async_event(on_failure
   return async_event{adopt, native_handle(), event};
 }
 
-ADVERB_FUNC device_attributes context_base::query_device(on_failure policy) const {
+[[gnu::noinline]] ADVERB_FUNC device_attributes
+context_base::query_device(on_failure policy) const {
   if (!present(policy, "ibv_query_device_ex")) return {};
   ibv_device_attr_ex attributes{};
   const int result = ibv_query_device_ex(native_handle(), nullptr, &attributes);
@@ -38,7 +39,8 @@ ADVERB_FUNC device_attributes context_base::query_device(on_failure policy) cons
   return device_attributes{attributes};
 }
 
-ADVERB_FUNC port_attributes context_base::query_port(port_number port, on_failure policy) const {
+[[gnu::noinline]] ADVERB_FUNC port_attributes context_base::query_port(port_number port,
+                                                                       on_failure policy) const {
   if (!present(policy, "ibv_query_port")) return {};
   ibv_port_attr attributes{};
   const int result = ibv_query_port(native_handle(), static_cast<std::uint8_t>(port), &attributes);
@@ -159,8 +161,9 @@ ADVERB_FUNC std::uint64_t context_base::port_megabits(port_number port, on_failu
                                detail::on_port(native_handle(), port), policy);
 }
 
-ADVERB_FUNC std::size_t context_base::read_gid_table(adverb::gid_entry* entries, std::size_t room,
-                                                     on_failure policy) const {
+[[gnu::noinline]] ADVERB_FUNC std::size_t context_base::read_gid_table(adverb::gid_entry* entries,
+                                                                       std::size_t room,
+                                                                       on_failure policy) const {
   if (!present(policy, "ibv_query_gid_table")) return 0;
   const std::size_t count = detail::check_count(
       policy, "ibv_query_gid_table",
@@ -192,16 +195,16 @@ ADVERB_FUNC void context_base::explain_port(failure_description& description,
 }
 
 /// Returns the entry of a port that is preferred to the others, or nothing if none is usable.
-template <class Entries>
-[[nodiscard]] std::optional<gid_entry> best_gid(const Entries& entries, port_number port) noexcept {
-  decltype(entries.data()) best = nullptr;
+[[nodiscard, gnu::noinline]] ADVERB_FUNC std::optional<gid_entry> best_gid(
+    const ibv_gid_entry* entries, std::size_t count, port_number port) noexcept {
+  const ibv_gid_entry* best = nullptr;
   int preference = 0;
-  for (const auto& each : entries) {
-    const gid_entry entry{each};
-    if (entry.native().port_num != static_cast<std::uint32_t>(port)) continue;
-    const int preferred = gid_preference(entry);
+  for (std::size_t index = 0; index < count; ++index) {
+    const ibv_gid_entry& entry = entries[index];
+    if (entry.port_num != static_cast<std::uint32_t>(port)) continue;
+    const int preferred = gid_preference(gid_entry{entry});
     if (preferred <= preference) continue;
-    best = &each;
+    best = &entry;
     preference = preferred;
   }
   if (best == nullptr) return std::nullopt;
@@ -230,12 +233,13 @@ ADVERB_FUNC std::optional<gid_entry> choose_gid(context_ref context, port_number
   constexpr std::size_t room = 64;
   ibv_gid_entry few[room];
   const ssize_t count = ibv_query_gid_table(context.native_handle(), few, room, 0);
-  if (count == -EINVAL) return detail::best_gid(context.gid_table(policy), port);
-  return detail::best_gid(
-      std::span<const ibv_gid_entry>{
-          few,
-          detail::check_count(policy, verb, count, detail::on_device(context.native_handle()))},
-      port);
+  if (count == -EINVAL) {
+    std::vector<gid_entry> all = context.gid_table(policy);
+    return detail::best_gid(detail::native_gid_entries(all.data()), all.size(), port);
+  }
+  const std::size_t found =
+      detail::check_count(policy, verb, count, detail::on_device(context.native_handle()));
+  return detail::best_gid(few, found, port);
 }
 
 }  // namespace adverb::inline ADVERB_ABI
