@@ -87,8 +87,8 @@ ADVERB_FUNC void link::cancel_waits() noexcept {
 
 ADVERB_FUNC void link::detach() noexcept {
   require(!life_.is_orphan(), "async::connection",
-          "the connection is destroyed a second time: GCC 12 does that to the result of a co_await "
-          "within the braces of an aggregate");
+          "the connection is destroyed a second time: GCC 11 and 12 do that to the result of a "
+          "co_await that initialises a member of an aggregate");
   loop_->count_ending();
   take_events();
   close(ECANCELED);
