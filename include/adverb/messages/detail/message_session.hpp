@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// The state machine of a channel, without I/O.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <adverb/messages/detail/message_credits.hpp>
+#include <adverb/messages/detail/message_frame.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The limits that the two ends of a channel have agreed on.
+struct session_limits {
+  /// The receives that each side grants, at least `message_credits::least_receives`.
+  std::uint32_t receives = 32;
+  std::uint32_t receives_of_peer = 32;
+  /// The size of the peer's receives in bytes.
+  std::uint32_t block_size_of_peer = 4096;
+  /// The size of the longest message in bytes.
+  std::uint32_t longest = std::uint32_t{1} << 26;
+  /// Over iWARP, the connecting side must be the first to send.
+  bool sends_first = false;
+  bool waits_for_peer = false;
+};
+
+/// The rule that a frame of the peer violates.
+enum class session_violation : std::uint8_t {
+  none,
+  unknown_type,
+  wrong_size,
+  too_long,
+  wrong_sequence,
+  wrong_grant,
+  too_many_offers,
+  unknown_offer,
+  after_close,
+};
+
+/// Returns the rule as a sentence.
+[[nodiscard]] std::string_view describe(session_violation violated) noexcept;
+
+/// The meaning of a frame that has arrived.
+enum class session_arrival : std::uint8_t {
+  /// The owner has nothing to do.
+  none,
+  message,
+  /// The peer offers a message: `message_session::incoming`.
+  offer,
+  /// The peer takes an offer of this side: `message_session::outgoing`. The action `write` follows.
+  take,
+  /// The peer refuses an offer of this side: `message_session::outgoing`, which is over.
+  refused,
+  /// The peer has written its offer: `message_session::incoming`, which is over.
+  taken,
+  /// The peer withdraws its offer: `message_session::incoming`, which is over for the owner.
+  withdrawn,
+  /// The peer sends no more messages.
+  close,
+  violation,
+};
+
+/// What the owner has to do next.
+enum class session_action : std::uint8_t {
+  nothing,
+  send_credit,
+  send_confirmation,
+  send_probe,
+  send_close,
+  /// Answer an offer: `message_session::incoming`.
+  send_take,
+  send_refused,
+  /// Write an offer that the peer has taken, and send the frame behind it:
+  /// `message_session::outgoing`.
+  write,
+  send_withdrawn,
+  /// Both sides have closed, and each has confirmed the messages of the other.
+  finish,
+};
+
+/// An offer of this side that the peer has not answered, or that is not written yet.
+struct outgoing_offer {
+  enum class phase : std::uint8_t { unused, offered, must_write, must_withdraw, withdrawn };
+  phase at = phase::unused;
+  /// The peer has answered it.
+  bool is_answered = false;
+  std::uint32_t sequence = 0;
+  std::uint32_t length = 0;
+  /// The owner's; null if it has gone.
+  void* owner = nullptr;
+};
+
+/// An offer of the peer that is not answered, or not written yet.
+struct incoming_offer {
+  enum class phase : std::uint8_t { unused, offered, must_take, must_refuse, taken };
+  phase at = phase::unused;
+  std::uint32_t sequence = 0;
+  std::uint32_t length = 0;
+  /// The owner's.
+  void* owner = nullptr;
+};
+
+/// The state machine of one end of a channel: frames of the peer and wishes of the program in,
+/// frames out. It has no I/O and no clock, and allocates nothing after its construction. After each
+/// fact, its owner calls `next` until there is nothing to do, or no room for it.
+class message_session {
+ public:
+  /// The most offers of one side at a time.
+  static constexpr std::uint32_t most_offers = 16;
+  /// The ticks without a frame of the peer after which it is probed, and taken for dead.
+  static constexpr std::uint32_t ticks_to_probe = 2;
+  static constexpr std::uint32_t ticks_to_death = 4;
+  /// The size of the remote handle that follows `take`.
+  static constexpr std::size_t take_size = 24;
+
+  explicit message_session(const session_limits& agreed);
+
+  // Questions.
+
+  [[nodiscard]] const session_limits& limits() const noexcept { return limits_; }
+  /// Returns the size of the longest message that is sent in one frame.
+  [[nodiscard]] std::uint32_t longest_eager() const noexcept {
+    return limits_.block_size_of_peer - static_cast<std::uint32_t>(message_frame::header_size);
+  }
+  [[nodiscard]] bool may_send_message() const noexcept {
+    return may_send_ && credits_.may_send_message();
+  }
+  [[nodiscard]] bool may_offer() const noexcept {
+    return may_send_message() && offers_out_ < most_offers;
+  }
+  [[nodiscard]] bool is_closing() const noexcept { return is_closing_; }
+  [[nodiscard]] bool is_closed_by_peer() const noexcept { return is_closed_by_peer_; }
+  /// Returns true if both sides have closed, and each has confirmed the messages of the other.
+  [[nodiscard]] bool is_finished() const noexcept {
+    return is_close_sent_ && is_closed_by_peer_ && unconfirmed() == 0 && !must_confirm_close_;
+  }
+  /// Returns the number of messages that were sent and that the peer may not have received.
+  [[nodiscard]] std::uint32_t unconfirmed() const noexcept { return next_out_ - confirmed_; }
+  /// Returns the rule that the peer has violated.
+  [[nodiscard]] session_violation violation() const noexcept { return violation_; }
+
+  // Sending.
+
+  /// Returns the frame of the next message. `may_send_message` must be true.
+  [[nodiscard]] message_frame send_message(std::uint32_t length, std::uint8_t lane) noexcept {
+    return send_next(message_frame_type::data, length, lane);
+  }
+  /// Returns the frame that offers the next message. `may_offer` must be true.
+  [[nodiscard]] message_frame send_offer(std::uint32_t length, std::uint8_t lane,
+                                         void* owner) noexcept;
+  /// The owner gives up an offer for which `write` is not done.
+  void withdraw(const void* owner) noexcept;
+  /// The program sends no more messages.
+  void close() noexcept { is_closing_ = must_confirm_ = true; }
+
+  // Receiving.
+
+  /// Takes a frame of the peer, of which `size` bytes have arrived.
+  [[nodiscard]] session_arrival receive(const message_frame& received, std::size_t size) noexcept;
+  /// The receive of a frame is posted again: at once, or when the program gives the message back.
+  void receive_posted(const message_frame& of) noexcept { credits_.receive_posted(of); }
+  /// Returns the offer of the last arrival or action.
+  [[nodiscard]] outgoing_offer& outgoing() noexcept { return *outgoing_; }
+  [[nodiscard]] incoming_offer& incoming() noexcept { return *incoming_; }
+  /// The program takes an offer, with its memory prepared.
+  void take(incoming_offer& which) noexcept { answer(which, incoming_offer::phase::must_take); }
+  /// The program refuses an offer.
+  void refuse(incoming_offer& which) noexcept { answer(which, incoming_offer::phase::must_refuse); }
+  /// The program refuses every offer that it has not answered. Calls `function` with each owner.
+  template <class Function>
+  void refuse_all(const Function& function) noexcept {
+    for (incoming_offer& each : offers_of_peer_)
+      if (each.at == incoming_offer::phase::offered) {
+        refuse(each);
+        function(each.owner);
+      }
+  }
+
+  // Time.
+
+  /// A quarter of the time has passed after which a silent peer is dead. Returns false if it is.
+  [[nodiscard]] bool tick() noexcept;
+
+  // Actions.
+
+  /// Returns the next action.
+  [[nodiscard]] session_action next() noexcept;
+  /// Returns the frame of the action that `next` has returned. The action is done with it.
+  [[nodiscard]] message_frame perform(session_action action) noexcept;
+
+ private:
+  [[nodiscard]] message_frame send_next(message_frame_type type, std::uint32_t length,
+                                        std::uint8_t lane) noexcept {
+    message_frame sent{.type = type, .lane = lane, .length = length, .sequence = next_out_++};
+    stamp(sent);
+    return sent;
+  }
+  /// Puts the counts into a frame that is sent.
+  void stamp(message_frame& sent) noexcept {
+    if (!sent.is_credit()) messages_before(credits_.sent() + 1) = next_out_;
+    credits_.send(sent);
+  }
+  /// Returns the place for the number of messages in the first frames that spend credits.
+  [[nodiscard]] std::uint32_t& messages_before(std::uint32_t frames) noexcept {
+    return messages_before_[frames & (messages_before_.size() - 1)];
+  }
+  void release(outgoing_offer& which) noexcept {
+    which.at = outgoing_offer::phase::unused;
+    --offers_out_;
+  }
+  void release(incoming_offer& which) noexcept {
+    which.at = incoming_offer::phase::unused;
+    --offers_in_;
+  }
+  void answer(incoming_offer& which, incoming_offer::phase with) noexcept {
+    which.at = with;
+    ++due_;
+  }
+  [[nodiscard]] bool must_close() const noexcept {
+    return (is_closing_ || is_closed_by_peer_) && !is_close_sent_ && offers_out_ == 0;
+  }
+  /// Returns the rule that a frame violates, and finds its offer.
+  [[nodiscard]] session_violation check(const message_frame& received, std::size_t size) noexcept;
+  [[nodiscard]] bool find_outgoing(const message_frame& received) noexcept;
+  [[nodiscard]] bool find_incoming(const message_frame& received) noexcept;
+  [[nodiscard]] session_arrival violate(session_violation which) noexcept {
+    violation_ = which;
+    return session_arrival::violation;
+  }
+  /// The peer has received so many messages. Returns false if so many were never sent.
+  [[nodiscard]] bool confirm(std::uint32_t messages) noexcept {
+    if (messages - confirmed_ > unconfirmed()) return false;
+    confirmed_ = messages;
+    return true;
+  }
+  [[nodiscard]] session_arrival receive_offer(const message_frame& received) noexcept;
+  [[nodiscard]] session_arrival receive_take() noexcept;
+  [[nodiscard]] session_arrival receive_refused() noexcept;
+  [[nodiscard]] session_arrival receive_withdrawn() noexcept;
+
+  session_limits limits_;
+  message_credits credits_;
+  std::uint32_t next_out_ = 0;
+  std::uint32_t confirmed_ = 0;
+  std::uint32_t next_in_ = 0;
+  /// Number of offers that wait for an action.
+  std::uint32_t due_ = 0;
+  std::uint32_t offers_out_ = 0;
+  std::uint32_t offers_in_ = 0;
+  std::uint32_t silent_ticks_ = 0;
+  session_violation violation_ = session_violation::none;
+  bool may_send_;
+  bool must_greet_;
+  /// The peer's credit frame is confirmed also while messages may do it.
+  bool must_confirm_ = false;
+  bool must_probe_ = false;
+  bool must_confirm_close_ = false;
+  bool is_closing_ = false;
+  bool is_close_sent_ = false;
+  bool is_closed_by_peer_ = false;
+  bool has_heard_ = false;
+  outgoing_offer* outgoing_ = nullptr;
+  incoming_offer* incoming_ = nullptr;
+  std::array<outgoing_offer, most_offers> offers_{};
+  std::array<incoming_offer, most_offers> offers_of_peer_{};
+  /// Of each frame with a credit whose receipt is not known: the number of messages up to it.
+  std::vector<std::uint32_t> messages_before_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/messages/impl/message_session.ipp>
+#endif

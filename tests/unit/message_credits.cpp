@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// The credits of a channel: every order of sends, arrivals and messages given back on small sizes.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <iostream>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <adverb/messages/detail/message_credits.hpp>
+#include <support/catch.hpp>
+
+using adverb::detail::message_credits;
+using adverb::detail::message_frame;
+using adverb::detail::message_frame_type;
+
+namespace {
+
+/// One end: its credits, its posted receives, the messages that its program holds, and the frames
+/// that it has still to send.
+struct end {
+  message_credits counts;
+  std::uint32_t posted;
+  std::uint32_t held = 0;
+  std::uint32_t messages_left;
+  std::uint32_t controls_left;
+  std::uint32_t probes_left;
+  std::deque<message_frame> arriving{};
+
+  end(std::uint32_t receives, std::uint32_t of_peer, std::uint32_t messages, std::uint32_t controls,
+      std::uint32_t probes)
+      : counts{receives, of_peer},
+        posted{receives + message_credits::spare_receives},
+        messages_left{messages},
+        controls_left{controls},
+        probes_left{probes} {}
+};
+
+struct pair_of_ends {
+  std::array<end, 2> ends;
+  bool is_broken = false;
+
+  [[nodiscard]] std::string key() const {
+    std::string key;
+    const auto put = [&](const auto& value) {
+      key.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    for (const end& each : ends) {
+      put(each.counts);
+      put(each.posted);
+      put(each.held);
+      put(each.messages_left);
+      put(each.controls_left);
+      put(each.probes_left);
+      for (const message_frame& each_frame : each.arriving) put(each_frame);
+      key.push_back('|');
+    }
+    return key;
+  }
+
+  void send(std::size_t side, message_frame_type type, std::uint8_t flags = 0) {
+    message_frame sent{.type = type, .flags = flags};
+    ends[side].counts.send(sent);
+    ends[1 - side].arriving.push_back(sent);
+  }
+
+  /// The steps that the library takes by itself. Returns false if there is none.
+  bool act(std::size_t side) {
+    end& self = ends[side];
+    if (self.controls_left != 0 && self.counts.may_send_control()) {
+      --self.controls_left;
+      send(side, message_frame_type::refused);
+    } else if (self.counts.owes_credit()) {
+      send(side, message_frame_type::credit);
+    } else if (self.counts.owes_confirmation()) {
+      send(side, message_frame_type::credit, message_frame::confirms);
+    } else {
+      return false;
+    }
+    return true;
+  }
+  /// A credit frame without need.
+  bool probe(std::size_t side) {
+    end& self = ends[side];
+    if (self.probes_left == 0 || !self.counts.may_send_credit()) return false;
+    --self.probes_left;
+    send(side, message_frame_type::credit);
+    return true;
+  }
+  bool send_message(std::size_t side) {
+    end& self = ends[side];
+    if (self.messages_left == 0 || !self.counts.may_send_message()) return false;
+    --self.messages_left;
+    send(side, message_frame_type::data);
+    return true;
+  }
+  bool receive(std::size_t side) {
+    end& self = ends[side];
+    if (self.arriving.empty()) return false;
+    const message_frame received = self.arriving.front();
+    self.arriving.pop_front();
+    // The receiver is not ready, or the peer is taken for an offender.
+    is_broken = is_broken || self.posted == 0 || !self.counts.receive(received);
+    --self.posted;
+    if (received.type == message_frame_type::data) {
+      ++self.held;
+    } else {
+      ++self.posted;
+      self.counts.receive_posted(received);
+    }
+    return true;
+  }
+  bool give_back(std::size_t side) {
+    end& self = ends[side];
+    if (self.held == 0) return false;
+    --self.held;
+    ++self.posted;
+    self.counts.receive_posted({});
+    return true;
+  }
+};
+
+struct outcome {
+  std::size_t states = 0;
+  std::size_t not_ready = 0;
+  std::size_t stuck = 0;
+};
+
+/// Visits every state. A state is stuck if nothing is under way, and a side has answers to send, or
+/// messages although the programs hold none.
+outcome explore(const pair_of_ends& start) {
+  outcome found;
+  std::unordered_set<std::string> seen{start.key()};
+  std::vector<pair_of_ends> open{start};
+  while (!open.empty()) {
+    const pair_of_ends state = std::move(open.back());
+    open.pop_back();
+    ++found.states;
+    bool can_act = false;
+    for (std::size_t side = 0; side < 2; ++side)
+      for (const auto step : {&pair_of_ends::act, &pair_of_ends::probe, &pair_of_ends::send_message,
+                              &pair_of_ends::receive, &pair_of_ends::give_back}) {
+        pair_of_ends next = state;
+        if (!(next.*step)(side)) continue;
+        if (step != &pair_of_ends::give_back) can_act = true;
+        if (next.is_broken)
+          ++found.not_ready;
+        else if (seen.insert(next.key()).second)
+          open.push_back(std::move(next));
+      }
+    std::uint32_t messages = 0;
+    std::uint32_t controls = 0;
+    std::uint32_t held = 0;
+    for (const end& each : state.ends) {
+      messages += each.messages_left;
+      controls += each.controls_left;
+      held += each.held;
+    }
+    if (!can_act && (controls != 0 || (messages != 0 && held == 0))) ++found.stuck;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("Every order of messages, answers and credit frames meets a posted receive") {
+  struct sizes {
+    std::uint32_t receives, of_peer, messages, messages_of_peer, controls, probes;
+  };
+  for (const sizes& each : {sizes{4, 4, 4, 2, 2, 0}, sizes{4, 4, 3, 1, 1, 1},
+                            sizes{4, 5, 3, 2, 1, 0}, sizes{8, 4, 9, 1, 1, 0}}) {
+    const outcome found = explore(
+        {{end{each.receives, each.of_peer, each.messages, each.controls, each.probes},
+          end{each.of_peer, each.receives, each.messages_of_peer, each.controls, each.probes}}});
+    std::cout << found.states << " states with " << each.receives << " and " << each.of_peer
+              << " receives\n";
+    CHECK(found.states > 1'000);
+    CHECK(found.not_ready == 0);
+    CHECK(found.stuck == 0);
+  }
+}
+
+TEST_CASE("Ends that exchange no messages become silent") {
+  // Each program holds as many messages as it can, and both have answers to send.
+  pair_of_ends both{{end{4, 4, 9, 0, 0}, end{4, 4, 9, 0, 0}}};
+  for (int round = 0; round < 20; ++round)
+    for (std::size_t side = 0; side < 2; ++side) {
+      while (both.send_message(side) || both.act(side)) {
+      }
+      while (both.receive(side)) {
+      }
+    }
+  int frames = 0;
+  for (std::size_t side = 0; side < 2; ++side) both.ends[side].controls_left = 6;
+  for (bool is_busy = true; is_busy && frames < 1000;) {
+    is_busy = false;
+    for (std::size_t side = 0; side < 2; ++side) {
+      while (both.act(side)) {
+        is_busy = true;
+        ++frames;
+      }
+      while (both.receive(side)) is_busy = true;
+    }
+  }
+  CHECK_FALSE(both.is_broken);
+  CHECK(both.ends[0].controls_left == 0);
+  CHECK(both.ends[1].controls_left == 0);
+  CHECK(frames < 60);
+}
+
+TEST_CASE("Grants are announced at a quarter of the receives, and to a peer that cannot send") {
+  message_credits counts{8, 8};
+  const auto receive = [&] {
+    CHECK(counts.receive({.type = message_frame_type::data, .granted = 8}));
+    return true;
+  };
+  receive();
+  counts.receive_posted({});
+  CHECK_FALSE(counts.owes_credit());
+  receive();
+  counts.receive_posted({});
+  CHECK(counts.owes_credit());
+
+  message_frame sent{};
+  counts.send(sent);
+  CHECK(sent.granted == 10);
+  CHECK_FALSE(counts.owes_credit());
+  for (int i = 0; i < 6; ++i) receive();
+  CHECK_FALSE(counts.owes_credit());
+  counts.receive_posted({});
+  CHECK(counts.owes_credit());
+}
+
+TEST_CASE("A grant that exceeds the receives of the peer is refused") {
+  message_credits counts{8, 8};
+  CHECK_FALSE(counts.receive({.type = message_frame_type::credit, .granted = 9}));
+  message_credits sender{8, 8};
+  message_frame sent{};
+  sender.send(sent);
+  CHECK(sender.receive({.type = message_frame_type::credit, .granted = 9}));
+  CHECK_FALSE(sender.receive({.type = message_frame_type::credit, .granted = 8}));
+}
+
+TEST_CASE("A frame beyond the announced grants is refused") {
+  message_credits counts{4, 4};
+  for (int i = 0; i < 4; ++i)
+    CHECK(counts.receive({.type = message_frame_type::data, .granted = 4}));
+  CHECK_FALSE(counts.receive({.type = message_frame_type::data, .granted = 4}));
+}
+
+TEST_CASE("A confirmation of a credit frame that was not sent is refused") {
+  message_credits counts{4, 4};
+  CHECK_FALSE(counts.receive({.type = message_frame_type::data, .credit_frames = 1, .granted = 4}));
+}

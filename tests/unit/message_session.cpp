@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+// The state machine of a channel: scenarios, and two sessions against each other in random orders.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iostream>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <adverb/messages/detail/message_session.hpp>
+#include <support/catch.hpp>
+
+using adverb::detail::incoming_offer;
+using adverb::detail::message_credits;
+using adverb::detail::message_frame;
+using adverb::detail::message_frame_type;
+using adverb::detail::message_session;
+using adverb::detail::session_action;
+using adverb::detail::session_arrival;
+using adverb::detail::session_limits;
+using adverb::detail::session_violation;
+
+namespace {
+
+struct sent_frame {
+  message_frame header;
+  std::size_t size;
+};
+
+[[nodiscard]] sent_frame with_size(const message_frame& header) {
+  const std::size_t body = header.type == message_frame_type::data   ? header.length
+                           : header.type == message_frame_type::take ? message_session::take_size
+                                                                     : 0;
+  return {header, message_frame::header_size + body};
+}
+
+/// An offer of this side, as its program sees it.
+struct wish {
+  enum class fate : std::uint8_t { open, refused, written, withdrawn } is = fate::open;
+};
+
+/// What a program has received.
+struct received {
+  message_frame header;
+  /// Null for a message, and for an offer that is over.
+  incoming_offer* offer = nullptr;
+  bool is_over = false;
+};
+
+/// One end: a session, and an owner that follows it, without a device.
+struct end {
+  explicit end(const session_limits& agreed)
+      : state{agreed}, posted{agreed.receives + message_credits::spare_receives} {}
+  end(const end&) = delete;
+  end& operator=(const end&) = delete;
+
+  message_session state;
+  end* peer = nullptr;
+  std::uint32_t posted;
+  std::deque<sent_frame> arriving{};
+  /// Owned: the session refers to them.
+  std::deque<wish> wishes{};
+  std::deque<received> inbox{};
+  std::uint32_t messages_sent = 0;
+  std::uint32_t messages_received = 0;
+  std::uint32_t written = 0;
+  std::uint32_t completed = 0;
+  std::uint32_t frames = 0;
+  bool is_finished = false;
+  bool was_not_ready = false;
+  bool was_out_of_order = false;
+  session_violation violated = session_violation::none;
+
+  void put(const message_frame& sent) {
+    ++frames;
+    peer->arriving.push_back(with_size(sent));
+  }
+  bool act() {
+    const session_action next = state.next();
+    if (next == session_action::finish) is_finished = true;
+    if (next == session_action::finish || next == session_action::nothing) return false;
+    if (next == session_action::write) {
+      static_cast<wish*>(state.outgoing().owner)->is = wish::fate::written;
+      ++written;
+    }
+    put(state.perform(next));
+    return true;
+  }
+  bool send(std::uint32_t length) {
+    if (state.is_closing() || state.is_closed_by_peer() || !state.may_send_message()) return false;
+    ++messages_sent;
+    put(state.send_message(length, 0));
+    return true;
+  }
+  bool offer(std::uint32_t length) {
+    if (state.is_closing() || state.is_closed_by_peer() || !state.may_offer()) return false;
+    ++messages_sent;
+    put(state.send_offer(length, 0, &wishes.emplace_back()));
+    return true;
+  }
+  bool withdraw() {
+    const auto open = std::ranges::find(wishes, wish::fate::open, &wish::is);
+    if (open == wishes.end()) return false;
+    open->is = wish::fate::withdrawn;
+    state.withdraw(&*open);
+    return true;
+  }
+  bool receive() {
+    if (arriving.empty()) return false;
+    const auto [header, size] = arriving.front();
+    arriving.pop_front();
+    if (posted == 0) was_not_ready = true;
+    --posted;
+    const session_arrival meaning = state.receive(header, size);
+    switch (meaning) {
+      case session_arrival::message:
+      case session_arrival::offer: {
+        was_out_of_order = was_out_of_order || header.sequence != messages_received;
+        ++messages_received;
+        received& added = inbox.emplace_back(received{header});
+        if (meaning == session_arrival::message) return true;
+        added.offer = &state.incoming();
+        added.offer->owner = &added;
+        break;
+      }
+      case session_arrival::refused:
+        static_cast<wish*>(state.outgoing().owner)->is = wish::fate::refused;
+        break;
+      case session_arrival::taken: ++completed; [[fallthrough]];
+      case session_arrival::withdrawn: {
+        auto& which = *static_cast<received*>(state.incoming().owner);
+        which.offer = nullptr;
+        which.is_over = true;
+        break;
+      }
+      case session_arrival::violation:
+        if (violated == session_violation::none) violated = state.violation();
+        break;
+      case session_arrival::close:
+      case session_arrival::take:
+      case session_arrival::none: break;
+    }
+    ++posted;
+    state.receive_posted(header);
+    return true;
+  }
+  /// The program deals with its first message: gives back a block, takes or refuses an offer.
+  bool consume(bool takes) {
+    if (inbox.empty()) return false;
+    received& first = inbox.front();
+    if (first.header.type == message_frame_type::data) {
+      ++posted;
+      state.receive_posted(first.header);
+      inbox.pop_front();
+      return true;
+    }
+    if (first.is_over || first.offer == nullptr) {
+      inbox.pop_front();
+      return true;
+    }
+    if (first.offer->at != incoming_offer::phase::offered) return false;
+    if (takes) {
+      state.take(*first.offer);
+    } else {
+      state.refuse(*first.offer);
+      first.offer = nullptr;
+    }
+    return true;
+  }
+  void close() {
+    if (state.is_closing()) return;
+    state.close();
+    state.refuse_all([](void* owner) { static_cast<received*>(owner)->offer = nullptr; });
+  }
+};
+
+struct channel {
+  explicit channel(std::uint32_t receives = 8, std::uint32_t of_peer = 8)
+      : near{{.receives = receives, .receives_of_peer = of_peer}},
+        far{{.receives = of_peer, .receives_of_peer = receives}} {
+    near.peer = &far;
+    far.peer = &near;
+  }
+  /// Passes on all frames, and does what is due.
+  void settle() {
+    while (near.act() || far.act() || near.receive() || far.receive()) {
+    }
+  }
+  end near;
+  end far;
+};
+
+}  // namespace
+
+TEST_CASE("A message spends a credit, and is confirmed by the next frame that grants one") {
+  channel both;
+  CHECK(both.near.send(10));
+  both.settle();
+  CHECK(both.far.messages_received == 1);
+  CHECK(both.near.state.unconfirmed() == 1);
+  CHECK(both.far.consume(true));
+  CHECK(both.far.send(10));
+  both.settle();
+  CHECK(both.near.state.unconfirmed() == 0);
+}
+
+TEST_CASE("An offer is taken, written and completed") {
+  channel both;
+  CHECK(both.near.offer(1 << 20));
+  both.settle();
+  CHECK(both.far.consume(true));
+  both.settle();
+  CHECK(both.near.wishes[0].is == wish::fate::written);
+  CHECK(both.far.completed == 1);
+}
+
+TEST_CASE("A refused offer frees both sides") {
+  channel both;
+  for (std::uint32_t i = 0; i < 3 * message_session::most_offers; ++i) {
+    CHECK(both.near.offer(100));
+    both.settle();
+    CHECK(both.far.consume(false));
+    both.settle();
+    CHECK(both.near.wishes.back().is == wish::fate::refused);
+    while (both.far.consume(true)) {
+    }
+  }
+}
+
+TEST_CASE("A withdrawn offer is over for the receiver, also if its answer crosses the withdrawal") {
+  for (const bool crosses : {false, true}) {
+    channel both;
+    CHECK(both.near.offer(100));
+    both.settle();
+    if (crosses) {
+      CHECK(both.far.consume(true));
+      while (both.far.act()) {
+      }
+    }
+    CHECK(both.near.withdraw());
+    both.settle();
+    CHECK(both.far.inbox.front().is_over);
+    CHECK(both.near.written == 0);
+    CHECK(both.far.completed == 0);
+    both.near.close();
+    both.settle();
+    CHECK(both.near.is_finished);
+    CHECK(both.far.is_finished);
+  }
+}
+
+TEST_CASE("A close is confirmed with every message, although the program holds them") {
+  channel both{4, 4};
+  while (both.near.send(10)) {
+  }
+  both.near.close();
+  both.settle();
+  CHECK(both.near.is_finished);
+  CHECK(both.near.state.unconfirmed() == 0);
+  CHECK(both.far.messages_received == 2);
+  CHECK(both.far.state.is_closed_by_peer());
+}
+
+TEST_CASE("A silent peer is probed at half of the time and dead at the end of it") {
+  channel both;
+  CHECK(both.near.state.tick());
+  CHECK_FALSE(both.near.act());
+  CHECK(both.near.state.tick());
+  CHECK(both.near.act());
+  CHECK(both.far.arriving.front().header.type == message_frame_type::probe);
+  both.settle();
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(both.near.state.tick());
+  CHECK(both.near.act());
+  both.far.arriving.clear();
+  CHECK(both.near.state.tick());
+  CHECK_FALSE(both.near.state.tick());
+}
+
+TEST_CASE("A probe finds an idle peer that has not confirmed the last credit frame") {
+  channel both{4, 4};
+  // The far side announces at once, and the near side has nothing to send.
+  CHECK(both.near.send(1));
+  both.settle();
+  CHECK(both.far.consume(true));
+  both.settle();
+  for (int i = 0; i < 40; ++i) {
+    CHECK(both.far.state.tick());
+    CHECK(both.near.state.tick());
+    both.settle();
+  }
+}
+
+TEST_CASE("The accepting side of iWARP is silent until the connecting side has sent a frame") {
+  end near{{.sends_first = true}};
+  end far{{.waits_for_peer = true}};
+  near.peer = &far;
+  far.peer = &near;
+  CHECK_FALSE(far.send(1));
+  CHECK_FALSE(far.act());
+  CHECK(near.act());
+  CHECK(far.receive());
+  CHECK(far.send(1));
+}
+
+TEST_CASE("A frame that violates the protocol is refused with its reason") {
+  const auto refuses = [](const message_frame& which, std::size_t size, session_violation reason) {
+    message_session state{{.receives = 4, .receives_of_peer = 4, .longest = 1000}};
+    CHECK(state.receive(which, size) == session_arrival::violation);
+    CHECK(state.violation() == reason);
+    CHECK_FALSE(describe(reason).empty());
+  };
+  constexpr std::uint32_t granted = 4;
+  refuses({.type = message_frame_type{0}, .granted = granted}, 16, session_violation::unknown_type);
+  refuses({.type = message_frame_type{10}, .granted = granted}, 16,
+          session_violation::unknown_type);
+  refuses({.length = 5, .granted = granted}, 20, session_violation::wrong_size);
+  refuses({.length = 5, .granted = granted}, 22, session_violation::wrong_size);
+  refuses({.type = message_frame_type::credit, .granted = granted}, 15,
+          session_violation::wrong_size);
+  refuses({.length = 1001, .granted = granted}, 1017, session_violation::too_long);
+  refuses({.type = message_frame_type::offer, .length = 1001, .granted = granted}, 16,
+          session_violation::too_long);
+  refuses({.sequence = 1, .granted = granted}, 16, session_violation::wrong_sequence);
+  refuses({.granted = granted + 1}, 16, session_violation::wrong_grant);
+  refuses({.granted = granted - 1}, 16, session_violation::wrong_grant);
+  refuses({.type = message_frame_type::take, .granted = granted}, 40,
+          session_violation::unknown_offer);
+  refuses({.type = message_frame_type::taken, .granted = granted}, 16,
+          session_violation::unknown_offer);
+  refuses({.type = message_frame_type::refused, .granted = granted}, 16,
+          session_violation::unknown_offer);
+  refuses({.type = message_frame_type::credit, .sequence = 1, .granted = granted}, 16,
+          session_violation::wrong_sequence);
+  refuses({.type = message_frame_type::close, .sequence = 1, .granted = granted}, 16,
+          session_violation::wrong_sequence);
+  refuses({.type = message_frame_type::close, .length = 1, .granted = granted}, 16,
+          session_violation::wrong_sequence);
+
+  message_session state{{.receives = 20, .receives_of_peer = 4}};
+  for (std::uint32_t i = 0; i < message_session::most_offers; ++i)
+    CHECK(state.receive(
+              {.type = message_frame_type::offer, .length = 9, .sequence = i, .granted = 4}, 16) ==
+          session_arrival::offer);
+  CHECK(state.receive(
+            {.type = message_frame_type::offer, .length = 9, .sequence = 16, .granted = 4}, 16) ==
+        session_arrival::violation);
+  CHECK(state.violation() == session_violation::too_many_offers);
+  // Memory that the program has not given cannot be complete.
+  CHECK(state.receive({.type = message_frame_type::taken, .length = 9, .granted = 4}, 16) ==
+        session_arrival::violation);
+  CHECK(state.violation() == session_violation::unknown_offer);
+
+  message_session closed{{.receives = 4, .receives_of_peer = 4}};
+  CHECK(closed.receive({.type = message_frame_type::close, .granted = 4}, 16) ==
+        session_arrival::close);
+  CHECK(closed.receive({.granted = 4}, 16) == session_arrival::violation);
+  CHECK(closed.violation() == session_violation::after_close);
+}
+
+TEST_CASE("Two sessions in random orders lose nothing, and end") {
+  constexpr std::uint32_t first_seed = 1;
+  constexpr std::uint32_t seeds = 20'000;
+  std::uint64_t steps = 0;
+  std::uint64_t offers = 0;
+  for (std::uint32_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random{seed};
+    const auto below = [&](std::uint32_t bound) {
+      return std::uniform_int_distribution<std::uint32_t>{0, bound - 1}(random);
+    };
+    channel both{4 + below(6), 4 + below(6)};
+    const std::uint32_t length = 50 + below(150);
+    // How busy each program is differs.
+    const std::array<std::uint32_t, 2> eagerness{1 + below(6), 1 + below(6)};
+    for (std::uint32_t step = 0; step < length; ++step, ++steps) {
+      const std::uint32_t side = below(2);
+      end& which = side == 0 ? both.near : both.far;
+      switch (below(9)) {
+        case 0: which.send(below(1000)); break;
+        case 1: which.offer(1 + below(100'000)); break;
+        case 2:
+          if (below(4) == 0) which.withdraw();
+          break;
+        case 3:
+        case 4:
+          if (below(eagerness[side]) == 0) which.consume(below(3) != 0);
+          break;
+        case 5:
+          if (below(40) == 0) which.close();
+          break;
+        case 6: static_cast<void>(which.state.tick()); [[fallthrough]];
+        case 7: which.act(); break;
+        default: which.receive(); break;
+      }
+    }
+    both.near.close();
+    both.far.close();
+    const std::uint32_t frames = both.near.frames + both.far.frames;
+    for (int round = 0; round < 100 && both.near.frames + both.far.frames < frames + 1'000;
+         ++round) {
+      both.settle();
+      while (both.near.consume(round % 2 == 0) || both.far.consume(round % 3 == 0)) {
+      }
+    }
+    for (end* const each : {&both.near, &both.far}) {
+      REQUIRE(each->violated == session_violation::none);
+      REQUIRE_FALSE(each->was_not_ready);
+      REQUIRE_FALSE(each->was_out_of_order);
+      REQUIRE(each->is_finished);
+      REQUIRE(each->state.unconfirmed() == 0);
+      REQUIRE(each->messages_received == each->peer->messages_sent);
+      REQUIRE(each->completed == each->peer->written);
+      REQUIRE(each->posted == each->state.limits().receives + message_credits::spare_receives);
+      REQUIRE(std::ranges::count(each->wishes, wish::fate::open, &wish::is) == 0);
+      offers += each->completed;
+    }
+    REQUIRE(both.near.frames + both.far.frames < frames + 300);
+  }
+  std::cout << steps << " steps, " << offers << " offers written, seeds from " << first_seed
+            << '\n';
+  CHECK(offers > seeds / 2);
+}
