@@ -113,6 +113,11 @@ class signaled_in_chain {
   std::uint32_t count_;
 };
 
+/// Signals the first `count` requests of a chain.
+inline void signal_all(ibv_send_wr* first, std::uint32_t count) noexcept {
+  for (; count != 0; --count, first = first->next) first->send_flags |= IBV_SEND_SIGNALED;
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
@@ -163,7 +168,8 @@ consteval void check_window_engine() noexcept {
 ///     }
 ///
 /// The window counts one credit per request. It signals every n-th request, the request that takes
-/// the last credit, and those that the program has signaled. `completed` returns the credits. The
+/// the last credit, and those that the program has signaled; on a pair that signals every send,
+/// each request. `completed` returns the credits. The
 /// window reserves one entry of the completion queue per request, because an unsignaled request
 /// also completes when it fails.
 ///
@@ -275,7 +281,8 @@ class [[nodiscard]] send_window {
   }
 
   /// Posts a prepared request, batch, list or part of a list. If its last request must be signaled,
-  /// it is signaled for this post only.
+  /// it is signaled for this post only. On a pair that signals every send, its requests become
+  /// signaled.
   template <class Prepared>
     requires(detail::is_prepared<std::remove_reference_t<Prepared>> &&
              !std::is_const_v<std::remove_reference_t<Prepared>>)
@@ -287,6 +294,8 @@ class [[nodiscard]] send_window {
       constexpr unsigned signal = IBV_SEND_SIGNALED;
       const auto chain = std::as_const(prepared).chain();
       if (chain.count == 0) return post_result{};
+      if (credits_.all_complete()) [[unlikely]]
+        detail::signal_all(chain.first, chain.count);
       if (!credits_.fits(chain.count)) [[unlikely]]
         return no_room(chain.count);
       assume_engine();
@@ -356,7 +365,12 @@ class [[nodiscard]] send_window {
     if (!credits_.fits(count)) [[unlikely]]
       return no_room(count);
     std::array<bool, count> signaled{requests.is_signaled()...};
-    if constexpr (count > 1) signaled.back() = credits_.is_last_due(signaled);
+    if constexpr (count > 1) {
+      if (credits_.all_complete()) [[unlikely]]
+        signaled.fill(true);
+      else
+        signaled.back() = credits_.is_last_due(signaled);
+    }
     const post_result posted =
         post_with(signaled, std::index_sequence_for<Requests...>{}, requests...);
     count_posted(signaled, posted);

@@ -36,6 +36,9 @@ class send_credits {
   }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// Returns true if every request completes. Siw, among others, reports that of every queue pair
+  /// (ibv_query_qp, sq_sig_all), so each request is signaled then.
+  [[nodiscard]] bool all_complete() const noexcept { return all_complete_; }
   [[nodiscard]] std::uint32_t signal_every() const noexcept { return every_; }
   [[nodiscard]] std::uint32_t available() const noexcept { return free_ + left_; }
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return size_ - available(); }
