@@ -29,6 +29,7 @@
 #include <adverb/async/block_waits.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/core/stop_event.hpp>
+#include <adverb/messages.hpp>
 #include <adverb/pool.hpp>
 
 #include "../support/senders.hpp"
@@ -145,6 +146,11 @@ struct a_program_with_a_client : a_program_with_a_loop {
     void set_error(std::error_code code) noexcept;
     void set_stopped() noexcept;
   } receiver;
+};
+
+struct a_program_with_a_channel : a_program_with_a_loop {
+  adverb::messages::channel channel;
+  adverb::async::loop_memory memory;
 };
 
 struct two_processes : a_program_with_a_device {

@@ -14,6 +14,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #include <adverb/async/impl/src.hpp>
+#include <adverb/messages/impl/src.hpp>
 #pragma GCC diagnostic pop
 #endif
 

@@ -1,2 +1,3 @@
 #include <adverb/async/impl/src.hpp>
 #include <adverb/cm/impl/src.hpp>
+#include <adverb/messages/impl/src.hpp>

@@ -42,7 +42,7 @@ struct wish {
   enum class fate : std::uint8_t { open, refused, written, withdrawn } is = fate::open;
 };
 
-/// What a program has received.
+/// A message that a program has received.
 struct received {
   message_frame header;
   /// Null for a message, and for an offer that is over.
@@ -373,7 +373,7 @@ TEST_CASE("Two sessions in random orders lose nothing, and end") {
     };
     channel both{4 + below(6), 4 + below(6)};
     const std::uint32_t length = 50 + below(150);
-    // How busy each program is differs.
+    // The programs are busy to different degrees.
     const std::array<std::uint32_t, 2> eagerness{1 + below(6), 1 + below(6)};
     for (std::uint32_t step = 0; step < length; ++step, ++steps) {
       const std::uint32_t side = below(2);

@@ -529,13 +529,15 @@ class [[nodiscard]] connection {
   /// Returns the domain in which to register memory for the requests.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link().domain(); }
 
- private:
+  // For the operations, and for the layers above.
+  /// Returns the link of the connection, which must not be empty.
   [[nodiscard]] detail::reliable_link& link() const noexcept {
     detail::require(link_ != nullptr, "async::connection",
                     "the connection is empty: moved from, or the result of a step that failed");
     return *link_;
   }
 
+ private:
   detail::reliable_link* link_ = nullptr;
 };
 

@@ -57,10 +57,10 @@ struct message_frame {
   std::uint8_t flags = 0;
   std::uint8_t lane = 0;
   std::uint8_t credit_frames = 0;
-  /// The size of the message. Of `close`: the number of messages received. Otherwise 0.
+  /// The size of the message; the number of messages received in `close`; 0 otherwise.
   std::uint32_t length = 0;
-  /// The number of the message, from 0. Of `credit` and `probe`: the number of messages received.
-  /// Of `close`: the number of messages sent.
+  /// The number of the message, from 0; the number of messages received in `credit` and `probe`,
+  /// and of messages sent in `close`.
   std::uint32_t sequence = 0;
   std::uint32_t granted = 0;
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <adverb/messages/detail/message_credits.hpp>
@@ -65,7 +66,7 @@ enum class session_arrival : std::uint8_t {
   violation,
 };
 
-/// What the owner has to do next.
+/// The next action of the owner.
 enum class session_action : std::uint8_t {
   nothing,
   send_credit,
@@ -155,6 +156,12 @@ class message_session {
                                          void* owner) noexcept;
   /// The owner gives up an offer for which `write` is not done.
   void withdraw(const void* owner) noexcept;
+  /// Calls `function` with the owner of each offer that is not written.
+  template <class Function>
+  void for_each_outgoing(const Function& function) {
+    for (outgoing_offer& each : offers_)
+      if (each.at != outgoing_offer::phase::unused) function(std::exchange(each.owner, nullptr));
+  }
   /// The program sends no more messages.
   void close() noexcept { is_closing_ = must_confirm_ = true; }
 
@@ -268,7 +275,7 @@ class message_session {
   incoming_offer* incoming_ = nullptr;
   std::array<outgoing_offer, most_offers> offers_{};
   std::array<incoming_offer, most_offers> offers_of_peer_{};
-  /// Of each frame with a credit whose receipt is not known: the number of messages up to it.
+  /// The number of messages up to each frame with a credit whose receipt is not known.
   std::vector<std::uint32_t> messages_before_;
 };
 

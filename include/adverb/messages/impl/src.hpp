@@ -7,4 +7,7 @@
 #error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
 #endif
 
+#include <adverb/messages/impl/channel.ipp>
+#include <adverb/messages/impl/channel_state.ipp>
+#include <adverb/messages/impl/handshake.ipp>
 #include <adverb/messages/impl/message_session.ipp>

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+// Channels of messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <adverb/async/accept.hpp>
+#include <adverb/async/reliable_connection.hpp>
+#include <adverb/async/task.hpp>
+#include <adverb/core/detail/hardening.hpp>
+#include <adverb/messages/channel_options.hpp>
+#include <adverb/messages/detail/channel_state.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::messages {
+
+class receive_into_step;
+
+/// A message that has arrived, or the offer of a longer one. Its memory is posted again when this
+/// object is destroyed; an offer that was not taken is refused then. An empty one means that the
+/// peer has closed the channel. Not thread safe. It must not outlive the loop.
+class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
+ public:
+  /// Makes an empty message.
+  incoming() noexcept = default;
+  /// Takes over a message of a channel.
+  incoming(detail::channel_state& of, detail::arrived_message* taken) noexcept
+      : channel_{&of}, message_{taken} {}
+  incoming(incoming&& other) noexcept
+      : channel_{other.channel_}, message_{std::exchange(other.message_, nullptr)} {}
+  incoming& operator=(incoming&& other) noexcept {
+    std::swap(channel_, other.channel_);
+    std::swap(message_, other.message_);
+    return *this;
+  }
+  ~incoming() {
+    if (message_ != nullptr) channel_->give_back(*message_);
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return message_ != nullptr; }
+
+  /// Returns the size of the message in bytes.
+  [[nodiscard]] std::size_t size() const noexcept {
+    return message_ != nullptr ? message_->header.length : 0;
+  }
+  /// Returns the lane on which the peer sent it.
+  [[nodiscard]] std::uint8_t lane() const noexcept {
+    return message_ != nullptr ? message_->header.lane : std::uint8_t{0};
+  }
+  /// Returns true if the message is still with the peer: take it with `receive_into`, or destroy
+  /// this object to refuse it.
+  [[nodiscard]] bool is_offer() const noexcept {
+    return message_ != nullptr && message_->is_offer();
+  }
+  /// Returns the bytes of the message; none for an offer.
+  [[nodiscard]] std::span<const std::byte> bytes() const& noexcept ADVERB_LIFETIME_BOUND {
+    if (message_ == nullptr || message_->is_offer()) return {};
+    return message_->block.bytes().subspan(detail::message_frame::header_size);
+  }
+  template <bool Named = false>
+  std::span<const std::byte> bytes() const&& {
+    static_assert(Named,
+                  "the message would be destroyed at the end of the expression, with its bytes: "
+                  "give it a name first");
+    return {};
+  }
+  /// Returns the bytes of the message as text.
+  [[nodiscard]] std::string_view text() const& noexcept ADVERB_LIFETIME_BOUND {
+    const std::span<const std::byte> all = bytes();
+    return {reinterpret_cast<const char*>(all.data()), all.size()};
+  }
+  /// Returns the first bytes of the message as a value. Fails with EMSGSIZE if the message is
+  /// shorter, or an offer. The bytes are those of the peer: check the value before it is used.
+  template <class T>
+  [[nodiscard]] T as(on_failure policy = throwing{}) const {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+                  "a message can only be copied into a trivially copyable type");
+    T value{};
+    policy.clear();
+    if (bytes().size() < sizeof(T)) [[unlikely]]
+      report_short(sizeof(T), policy);
+    else
+      std::memcpy(&value, bytes().data(), sizeof(T));
+    return value;
+  }
+  /// Takes the message into registered memory, at its beginning. The peer writes an offer there by
+  /// RDMA. Fails with EMSGSIZE if the memory is shorter than the message, and with ECANCELED if the
+  /// peer has withdrawn it. The memory must stay until the step has finished. Destroying the step
+  /// under way ends the channel. Wraps: ibv_reg_mr(3).
+  [[nodiscard]] receive_into_step receive_into(mutable_buffer target) & noexcept;
+
+ private:
+  friend class receive_into_step;
+
+  [[gnu::cold]] void report_short(std::size_t wanted, on_failure policy) const {
+    policy.report(EMSGSIZE, "messages::incoming::as", [&](failure_description& description) {
+      description.explain("the message has {} bytes here, and the type {}",
+                          {bytes().size(), wanted});
+    });
+  }
+
+  detail::channel_state* channel_ = nullptr;
+  detail::arrived_message* message_ = nullptr;
+};
+
+/// A message that is received into memory of the program.
+class receive_into_step : public detail::async_step<receive_into_step> {
+ public:
+  /// Makes the step of this message.
+  receive_into_step(incoming& of, mutable_buffer target) noexcept
+      : channel_{of.channel_}, message_{of.message_}, target_{target} {
+    detail::require(message_ != nullptr, "messages::incoming", "the message is empty");
+  }
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return channel_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::message_receipt {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const receive_into_step& step) noexcept
+        : message_receipt{&detail::leave_and_finish<Derived>, *step.channel_, *step.message_},
+          target_{step.target_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() { return message_receipt::start(target_); }
+    /// Returns the result, or reports the failure.
+    void take(on_failure policy) const { take_result(policy); }
+
+   private:
+    mutable_buffer target_;
+  };
+
+ private:
+  detail::channel_state* channel_;
+  detail::arrived_message* message_;
+  mutable_buffer target_;
+};
+
+inline receive_into_step incoming::receive_into(mutable_buffer target) & noexcept {
+  return {*this, target};
+}
+
+/// A message that is sent.
+class send_step : public detail::async_step<send_step> {
+ public:
+  /// Makes the step of these parts.
+  send_step(detail::channel_state& of, const detail::message_parts& parts) noexcept
+      : channel_{&of}, parts_{parts} {}
+
+  /// Sends it on a lane, which the receiver sees.
+  [[nodiscard]] send_step on_lane(std::uint8_t lane) && noexcept {
+    lane_ = lane;
+    return std::move(*this);
+  }
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return channel_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::message_dispatch {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const send_step& step) noexcept
+        : message_dispatch{&detail::leave_and_finish<Derived>, *step.channel_}, step_{&step} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() { return message_dispatch::start(step_->parts_, step_->lane_); }
+    /// Returns the result, or reports the failure.
+    void take(on_failure policy) const { take_result(policy); }
+
+   private:
+    const send_step* step_;
+  };
+
+ private:
+  detail::channel_state* channel_;
+  detail::message_parts parts_;
+  std::uint8_t lane_ = 0;
+};
+
+/// The next message of a channel.
+class next_step : public detail::async_step<next_step> {
+ public:
+  /// Makes the step of this channel.
+  explicit next_step(detail::channel_state& of) noexcept : channel_{&of} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return channel_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public async::waiter {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const next_step& step) noexcept
+        : waiter{&detail::leave_and_finish<Derived>}, channel_{step.channel_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() noexcept {
+      if (channel_->has_next()) return false;
+      channel_->receivers().push_back(*this);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] incoming take(on_failure policy) {
+      detail::arrived_message* const taken = channel_->take_next(policy);
+      return taken != nullptr ? incoming{*channel_, taken} : incoming{};
+    }
+
+   private:
+    detail::channel_state* channel_;
+  };
+
+ private:
+  detail::channel_state* channel_;
+};
+
+/// The end of a channel, which the peer has confirmed.
+class close_step : public detail::async_step<close_step> {
+ public:
+  /// Makes the step of this channel.
+  explicit close_step(detail::channel_state& of) noexcept : channel_{&of} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return channel_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public async::waiter {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const close_step& step) noexcept
+        : waiter{&detail::leave_and_finish<Derived>}, channel_{step.channel_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() {
+      if (channel_->start_close()) return false;
+      channel_->closers().push_back(*this);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    void take(on_failure policy) const { channel_->report_close(policy); }
+
+   private:
+    detail::channel_state* channel_;
+  };
+
+ private:
+  detail::channel_state* channel_;
+};
+
+/// A channel of whole messages of any size, in order, over a reliable connection (RC or iWARP):
+///
+///     messages::channel server = co_await messages::connect(loop, "storage-1", 7471);
+///     co_await server.send(request);
+///     while (const messages::incoming got = co_await server.next()) use(got.bytes());
+///     co_await server.close();
+///
+/// Credits keep each end from sending more than the other has receives for, so the receiver is
+/// never unready (RNR). A message that fits into one receive is sent at once. A longer one is
+/// offered: its receiver takes it into its memory (`incoming::receive_into`), where RDMA writes it
+/// without a copy, or refuses it. A key is valid for one message.
+///
+/// Its functions return steps to await, as those of `async::connection` do. Destroying the channel
+/// ends it without blocking, and loses what the peer has not received (`unconfirmed`); `close` does
+/// not. Not thread safe: used by the thread of its loop, which must outlive it.
+class [[nodiscard]] channel {
+ public:
+  /// Makes an empty channel.
+  channel() noexcept = default;
+  /// Takes over the state of a channel.
+  explicit channel(detail::channel_state& of) noexcept : state_{&of} {}
+  channel(channel&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
+  channel& operator=(channel&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~channel() {
+    if (state_ != nullptr) state_->detach();
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+
+  /// Sends a message of up to three parts that are copied (bytes, text, or values of trivially
+  /// copyable types) and up to three buffers of registered memory behind them, which are not. Waits
+  /// for room, in order. When the step has finished, the memory is the program's again. Fails with
+  /// EPIPE if a side has closed the channel, EMSGSIZE if the message is longer than agreed, ENOBUFS
+  /// if a message that needs registered memory has none, and ECONNREFUSED if the peer refuses the
+  /// offer.
+  ///
+  /// The parts must stay until the step has finished. Destroying the step under way withdraws an
+  /// offer, and ends the channel if the device uses the memory.
+  template <class... Parts>
+  [[nodiscard]] send_step send(const Parts&... parts) const noexcept {
+    static_assert(sizeof...(Parts) > 0, "there is nothing to send");
+    detail::message_parts all;
+    (add(all, parts), ...);
+    return {state(), all};
+  }
+  /// Waits for the next message. The result is empty if the peer has closed the channel. Fails if
+  /// the channel has ended otherwise: with ECONNRESET if the peer has gone without closing it.
+  [[nodiscard]] next_step next() const noexcept { return next_step{state()}; }
+  /// Delivers what was sent, and ends the channel. Finishes when the peer has confirmed every
+  /// message; fails with ETIMEDOUT if that takes longer than `channel_options::close_timeout`.
+  /// Messages of the peer that arrive until then can still be taken.
+  [[nodiscard]] close_step close() const noexcept { return close_step{state()}; }
+  /// Ends the channel at once. Steps under way fail.
+  void cancel() const noexcept { state().cancel(); }
+
+  /// Returns the number of messages that were sent and that the peer may not have received.
+  [[nodiscard]] std::uint32_t unconfirmed() const noexcept {
+    return state().session().unconfirmed();
+  }
+  /// Returns the size of the longest message that is sent without an offer.
+  [[nodiscard]] std::uint32_t longest_eager() const noexcept {
+    return state().session().longest_eager();
+  }
+  /// Returns why the channel makes no progress, as far as it can be seen here. Empty if there is no
+  /// such reason.
+  [[nodiscard]] std::string_view why_stalled() const noexcept { return state().why_stalled(); }
+  /// Returns the domain in which to register memory for messages.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return state().connection().protection_domain();
+  }
+  /// Returns new registered memory for messages of this channel, which the loop keeps until the
+  /// device has let go of it. Wraps: ibv_reg_mr(3).
+  [[nodiscard]] async::loop_memory memory(std::size_t size,
+                                          access_rights rights = access_right::local_write,
+                                          on_failure policy = throwing{}) const {
+    return state().connection().memory(size, rights, policy);
+  }
+
+ private:
+  [[nodiscard]] detail::channel_state& state() const noexcept {
+    detail::require(state_ != nullptr, "messages::channel",
+                    "the channel is empty: moved from, or the result of a step that failed");
+    return *state_;
+  }
+
+  template <class Part>
+  static void add(detail::message_parts& all, const Part& part) noexcept {
+    if constexpr (std::is_convertible_v<const Part&, const_buffer>) {
+      all.add(const_buffer{part});
+    } else {
+      if constexpr (std::is_convertible_v<const Part&, std::string_view>)
+        all.add(std::as_bytes(std::span{std::string_view{part}}));
+      else if constexpr (std::is_convertible_v<const Part&, std::span<const std::byte>>)
+        all.add(std::span<const std::byte>{part});
+      else
+        all.add(std::as_bytes(std::span<const Part, 1>{&part, 1}));
+    }
+  }
+
+  detail::channel_state* state_ = nullptr;
+};
+
+/// Connects to a listener of channels, at an address, or at a port of a host given by name. Fails
+/// with EPROTO if the peer is none. Tasks for coroutines of tasks. Wraps: rdma_connect(3).
+[[nodiscard]] async::task<channel> connect(async::device_loop& loop, cm::socket_address address,
+                                           channel_options options = {});
+[[nodiscard]] async::task<channel> connect(async::device_loop& loop, std::string host,
+                                           std::uint16_t port, channel_options options = {});
+
+/// Accepts the next request for a channel:
+///
+///     async::listener listener{loop, cm::socket_address::any(7471)};
+///     while (true) loop.spawn(serve(co_await messages::accept(listener)));
+///
+/// Requests of peers that are none are rejected. A peer that does not finish the handshake ends
+/// this step only. Wraps: rdma_accept(3).
+[[nodiscard]] async::task<channel> accept(async::listener& listener, channel_options options = {});
+
+}  // namespace adverb::inline ADVERB_ABI::messages
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/messages/impl/channel.ipp>
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The options of message channels.
+#pragma once
+
+#include <cstdint>
+
+#include <adverb/core/timeout.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::messages {
+
+/// The options of one end of a channel. The ends may differ: each respects the sizes of the other,
+/// and the smaller of both `longest` and `dead_after` holds for both.
+struct channel_options {
+  /// Number of messages that the peer can send before the program has taken the first, plus two
+  /// that are kept for answers. At least 4.
+  std::uint32_t receives = 32;
+  /// Size of a receive in bytes, of which the header of a frame takes 16. A longer message is
+  /// offered to its receiver first. At least 64.
+  std::uint32_t block_size = 4096;
+  /// Maximum number of frames in progress, of which two are kept for answers. At least 4.
+  std::uint32_t max_frames = 32;
+  /// Size of the longest message in bytes.
+  std::uint32_t longest = std::uint32_t{64} << 20;
+  /// The time without a sign of life of the peer's process after which the channel ends with
+  /// ETIMEDOUT, at least 20 milliseconds. An idle peer is probed, and its loop answers.
+  timeout dead_after = detail::seconds{10};
+  /// The time for the peer to answer a connect, and to complete an accepted connection.
+  timeout connect_timeout = detail::seconds{10};
+  /// The time for the peer to confirm `close`.
+  timeout close_timeout = detail::seconds{10};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::messages

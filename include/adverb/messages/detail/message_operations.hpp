@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// The operations of a channel: messages on their way, and offers that the program takes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <adverb/async/message.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/memory/buffer.hpp>
+#include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+#include <adverb/messages/detail/message_frame.hpp>
+#include <adverb/messages/detail/message_session.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+class channel_state;
+class message_receipt;
+
+/// The parts of a message: bytes that are copied, and registered memory behind them.
+struct message_parts {
+  static constexpr std::size_t most_parts = 3;
+
+  std::array<std::span<const std::byte>, most_parts> copied{};
+  std::array<const_buffer, most_parts> buffers{};
+  std::uint32_t copied_count = 0;
+  std::uint32_t buffer_count = 0;
+  std::size_t copied_size = 0;
+  std::size_t size = 0;
+
+  void add(std::span<const std::byte> bytes) noexcept {
+    copied[copied_count++] = bytes;
+    copied_size += bytes.size();
+    size += bytes.size();
+  }
+  void add(const_buffer buffer) noexcept {
+    buffers[buffer_count++] = buffer;
+    size += buffer.size();
+  }
+};
+
+/// A message on its way: it waits for room, for the answer of the peer, or for the device.
+class message_dispatch : public async::waiter {
+ public:
+  message_dispatch(const message_dispatch&) = delete;
+  message_dispatch& operator=(const message_dispatch&) = delete;
+
+ protected:
+  message_dispatch(function* finish, channel_state& of) noexcept : waiter{finish}, channel_{&of} {}
+  ~message_dispatch();
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start(const message_parts& parts, std::uint8_t lane);
+  /// Returns the result, or reports the failure.
+  void take_result(on_failure policy) const;
+
+ private:
+  friend class channel_state;
+
+  enum class phase : std::uint8_t { finished, waits_for_room, offered, posted };
+
+  channel_state* channel_;
+  message_parts parts_{};
+  remote_buffer<std::byte, access_right::remote_write> target_;
+  phase at_ = phase::finished;
+  std::uint8_t lane_ = 0;
+  /// 0, or why it was not sent.
+  int refusal_ = 0;
+};
+
+/// A message that has arrived, or an offer. It stays where it is until the program gives it back.
+struct arrived_message {
+  message_frame header;
+  async::message block;
+  /// The offer that is not over; null for a message, and for an offer that is.
+  incoming_offer* offer = nullptr;
+  /// The operation that takes the offer.
+  message_receipt* taking = nullptr;
+  arrived_message* next = nullptr;
+
+  [[nodiscard]] bool is_offer() const noexcept { return header.type == message_frame_type::offer; }
+};
+
+/// An offer that the program takes into its memory.
+class message_receipt : public async::waiter {
+ public:
+  message_receipt(const message_receipt&) = delete;
+  message_receipt& operator=(const message_receipt&) = delete;
+
+ protected:
+  message_receipt(function* finish, channel_state& of, arrived_message& taken) noexcept
+      : waiter{finish}, channel_{&of}, message_{&taken} {}
+  ~message_receipt();
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start(mutable_buffer target);
+  void take_result(on_failure policy) const;
+
+ private:
+  friend class channel_state;
+
+  channel_state* channel_;
+  arrived_message* message_;
+  memory_region region_;
+  failure why_;
+  bool is_complete_ = false;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+
+#include <adverb/messages/detail/channel_state.hpp>
+#include <adverb/request/requests.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC channel_state::channel_state(async::connection connection,
+                                         const messages::channel_options& options,
+                                         const handshake& mine, const handshake& of_peer,
+                                         bool is_connecting, on_failure policy)
+    : loop_{&connection.link().loop()},
+      connection_{std::move(connection)},
+      link_{&connection_.link()},
+      session_{[&] {
+        session_limits limits = mine.limits_with(of_peer);
+        const bool is_iwarp = detail::is_iwarp(link_->device().context);
+        limits.sends_first = is_iwarp && is_connecting;
+        limits.waits_for_peer = is_iwarp && !is_connecting;
+        return limits;
+      }()},
+      close_timeout_{options.close_timeout} {
+  const std::uint32_t size = of_peer.block_size;
+  memory_ =
+      connection_.memory(std::size_t{options.max_frames} * size, access_right::local_write, policy);
+  if (policy.failed()) return;
+  slots_.resize(options.max_frames);
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    slots_[index] = {.owner = this,
+                     .memory = memory_.buffer().slice(index * size, size),
+                     .bytes = memory_.bytes().data() + index * size,
+                     .next_free = free_};
+    free_ = &slots_[index];
+  }
+  free_count_ = options.max_frames;
+  for (std::uint32_t i = 0; i < mine.receives + message_session::most_offers; ++i) {
+    arrived_message& added = arrived_.emplace_back();
+    added.next = std::exchange(unused_, &added);
+  }
+  const timeout dead_after = mine.dead_after_with(of_peer);
+  if (!dead_after.is_endless())
+    tick_interval_ = dead_after.count() / message_session::ticks_to_death;
+}
+
+ADVERB_FUNC void channel_state::begin() {
+  frame_wait_.emplace(*link_, *this);
+  if (tick_interval_ != 0) loop_->set_timer(tick_timer_, deadline::now() + tick_interval_);
+  add_reference();
+  advance();
+  if (!frame_wait_->start()) take_frames();
+}
+
+ADVERB_FUNC void channel_state::detach() noexcept {
+  connection_ = async::connection{};
+  release();
+}
+
+// Frames of the peer.
+
+ADVERB_FUNC void channel_state::take_frames() {
+  do {
+    failure why;
+    async::message got = frame_wait_->take(why);
+    if (!got) {
+      end(why);
+      return release();
+    }
+    receive(std::move(got));
+  } while (!frame_wait_->start());
+}
+
+ADVERB_FUNC void channel_state::receive(async::message&& got) {
+  if (has_ended_) return;
+  const std::span<const std::byte> bytes = got.bytes();
+  if (bytes.size() < message_frame::header_size) return violate(session_violation::wrong_size);
+  const auto header = message_frame::decode(bytes.first<message_frame::header_size>());
+  switch (session_.receive(header, bytes.size())) {
+    case session_arrival::message: {
+      arrived_message& added = *std::exchange(unused_, unused_->next);
+      added = {.header = header, .block = std::move(got)};
+      deliver(added);
+      return advance();
+    }
+    case session_arrival::offer: {
+      arrived_message& added = *std::exchange(unused_, unused_->next);
+      added = {.header = header, .block = {}, .offer = &session_.incoming()};
+      added.offer->owner = &added;
+      deliver(added);
+      break;
+    }
+    case session_arrival::take: {
+      auto& sender = *static_cast<message_dispatch*>(session_.outgoing().owner);
+      std::error_code why;
+      sender.target_ = decltype(sender.target_)::decode(
+          bytes.subspan<message_frame::header_size, message_session::take_size>(), why);
+      if (why || sender.target_.size() < sender.parts_.size)
+        return violate(session_violation::unknown_offer);
+      break;
+    }
+    case session_arrival::refused:
+      finish(*static_cast<message_dispatch*>(session_.outgoing().owner), ECONNREFUSED);
+      break;
+    case session_arrival::taken:
+    case session_arrival::withdrawn:
+      complete_receipt(static_cast<arrived_message*>(session_.incoming().owner),
+                       header.type == message_frame_type::taken);
+      break;
+    case session_arrival::close:
+      while (!senders_.empty()) {
+        auto& first = static_cast<message_dispatch&>(senders_.front());
+        first.leave();
+        finish(first, EPIPE);
+      }
+      break;
+    case session_arrival::violation: return violate(session_.violation());
+    case session_arrival::none: break;
+  }
+  // The receive is posted again before a frame can grant it.
+  got = async::message{};
+  session_.receive_posted(header);
+  advance();
+}
+
+ADVERB_FUNC void channel_state::deliver(arrived_message& which) noexcept {
+  (first_ == nullptr ? first_ : last_->next) = &which;
+  last_ = &which;
+  receivers_.resume_first();
+}
+
+ADVERB_FUNC arrived_message* channel_state::take_next(on_failure policy) {
+  policy.clear();
+  arrived_message* const first = first_;
+  if (first != nullptr) [[likely]] {
+    first_ = first->next;
+    add_reference();
+    return first;
+  }
+  if (!session_.is_closed_by_peer()) report("messages::channel::next", policy);
+  return nullptr;
+}
+
+ADVERB_FUNC void channel_state::give_back(arrived_message& which) noexcept {
+  if (which.offer != nullptr) {
+    which.offer->owner = nullptr;
+    if (which.offer->at == incoming_offer::phase::offered) session_.refuse(*which.offer);
+  }
+  const bool is_posted_again = static_cast<bool>(which.block);
+  const message_frame header = which.header;
+  which = arrived_message{};
+  which.next = std::exchange(unused_, &which);
+  if (is_posted_again) session_.receive_posted(header);
+  advance();
+  release();
+}
+
+ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is_written) noexcept {
+  if (which == nullptr) return;
+  which->offer = nullptr;
+  message_receipt* const taking = std::exchange(which->taking, nullptr);
+  if (taking == nullptr) return;
+  taking->region_ = memory_region{};
+  taking->is_complete_ = is_written;
+  taking->go_on();
+}
+
+ADVERB_FUNC void channel_state::violate(session_violation which) {
+  failure why;
+  on_failure{why}.report(EPROTO, "messages::channel", [&](failure_description& description) {
+    description.explain([&](text_writer& writer) {
+      writer.put("a frame of the peer violates the protocol: ").put(describe(which));
+    });
+  });
+  end(why);
+  cancel();
+}
+
+// Every reference is taken before: what is resumed may destroy the channel.
+ADVERB_FUNC void channel_state::end(const failure& why) {
+  if (has_ended_) return;
+  has_ended_ = true;
+  if (!session_.is_finished()) why_ = why;
+  // The device may still use the memory of the others.
+  for (frame_slot& each : slots_)
+    if (each.waiting != nullptr && !each.is_posted)
+      finish(*std::exchange(each.waiting, nullptr), refused_by_end);
+  while (!senders_.empty()) {
+    auto& first = static_cast<message_dispatch&>(senders_.front());
+    first.leave();
+    finish(first, refused_by_end);
+  }
+  session_.for_each_outgoing([&](void* owner) {
+    if (owner != nullptr) finish(*static_cast<message_dispatch*>(owner), refused_by_end);
+  });
+  for (arrived_message& each : arrived_) complete_receipt(&each, false);
+  receivers_.resume();
+  closers_.resume();
+}
+
+// Frames of this side.
+
+ADVERB_FUNC void channel_state::advance() {
+  while (may_post() && free_ != nullptr && perform(session_.next())) {
+  }
+  while (!senders_.empty()) {
+    auto& first = static_cast<message_dispatch&>(senders_.front());
+    if (!may_dispatch(first)) return;
+    first.leave();
+    dispatch(first);
+    if (first.at_ == message_dispatch::phase::finished) first.go_on();
+  }
+  if (!is_closing_ || session_.is_closing() || !may_post()) return;
+  session_.close();
+  session_.refuse_all([](void* owner) {
+    if (owner != nullptr) static_cast<arrived_message*>(owner)->offer = nullptr;
+  });
+  advance();
+}
+
+ADVERB_FUNC bool channel_state::perform(session_action action) {
+  if (action == session_action::nothing) return false;
+  if (action == session_action::finish) {
+    if (free_count_ == slots_.size()) finish_close();
+    return false;
+  }
+  if (action == session_action::write) {
+    auto& which = *static_cast<message_dispatch*>(session_.outgoing().owner);
+    write_offer(which, session_.perform(action));
+    return true;
+  }
+  const incoming_offer* const taken =
+      action == session_action::send_take ? &session_.incoming() : nullptr;
+  frame_slot& slot = take_slot(session_.perform(action));
+  std::uint32_t size = message_frame::header_size;
+  if (taken != nullptr) {
+    const message_receipt& taking = *static_cast<arrived_message*>(taken->owner)->taking;
+    const auto target = taking.region_.remote_writable().encode();
+    std::memcpy(slot.bytes + size, target.data(), message_session::take_size);
+    size += message_session::take_size;
+  }
+  post(slot, send(slot.memory.unchecked_slice(0, size)));
+  return true;
+}
+
+ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) const noexcept {
+  if (!may_post() || !has_room()) return false;
+  return which.parts_.size <= session_.longest_eager() ? session_.may_send_message()
+                                                       : session_.may_offer();
+}
+
+ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
+  const message_parts& parts = which.parts_;
+  const auto size = static_cast<std::uint32_t>(parts.size);
+  if (size > session_.longest_eager()) {
+    which.at_ = message_dispatch::phase::offered;
+    frame_slot& slot = take_slot(session_.send_offer(size, which.lane_, &which));
+    return post(slot, send(slot.memory.unchecked_slice(0, message_frame::header_size)));
+  }
+  frame_slot& slot = take_slot(session_.send_message(size, which.lane_));
+  const const_buffer front = slot.memory.unchecked_slice(0, copy_parts(slot, parts));
+  if (parts.buffer_count == 0) {
+    which.at_ = message_dispatch::phase::finished;
+    return post(slot, send(front));
+  }
+  std::array<const_buffer, 1 + message_parts::most_parts> list{front};
+  std::copy_n(parts.buffers.begin(), parts.buffer_count, list.begin() + 1);
+  which.at_ = message_dispatch::phase::posted;
+  slot.waiting = &which;
+  post(slot, send(std::span<const const_buffer>{list}.first(1 + parts.buffer_count)));
+}
+
+ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const message_frame& taken) {
+  const message_parts& parts = which.parts_;
+  frame_slot& slot = take_slot(taken);
+  static_cast<void>(copy_parts(slot, parts));
+  std::array<const_buffer, 1 + message_parts::most_parts> list{};
+  std::size_t count = 0;
+  if (parts.copied_size != 0)
+    list[count++] = slot.memory.unchecked_slice(message_frame::header_size,
+                                                static_cast<std::uint32_t>(parts.copied_size));
+  for (std::uint32_t i = 0; i < parts.buffer_count; ++i) list[count++] = parts.buffers[i];
+  which.at_ = message_dispatch::phase::posted;
+  slot.waiting = &which;
+  post(slot, write(which.target_, std::span<const const_buffer>{list}.first(count)),
+       send(slot.memory.unchecked_slice(0, message_frame::header_size)));
+}
+
+ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot,
+                                                    const message_parts& parts) noexcept {
+  std::size_t filled = message_frame::header_size;
+  for (std::uint32_t i = 0; i < parts.copied_count; ++i) {
+    std::memcpy(slot.bytes + filled, parts.copied[i].data(), parts.copied[i].size());
+    filled += parts.copied[i].size();
+  }
+  return static_cast<std::uint32_t>(filled);
+}
+
+ADVERB_FUNC channel_state::frame_slot& channel_state::take_slot(
+    const message_frame& header) noexcept {
+  frame_slot& slot = *std::exchange(free_, free_->next_free);
+  --free_count_;
+  const auto bytes = header.encode();
+  std::memcpy(slot.bytes, bytes.data(), bytes.size());
+  return slot;
+}
+
+template <class... Requests>
+void channel_state::post(frame_slot& slot, const Requests&... requests) {
+  bool is_posted = false;
+  const send_window_result posted =
+      link_->sends().post_for(&slot, &frame_sent, std::tuple{requests...}, is_posted);
+  slot.is_posted = is_posted;
+  if (is_posted) [[likely]]
+    add_reference();
+  if (posted) [[likely]]
+    return;
+  if (!is_posted) {
+    slot.next_free = std::exchange(free_, &slot);
+    ++free_count_;
+  }
+  link_->close(posted.full() ? ENOMEM : posted.code().value());
+}
+
+ADVERB_FUNC void channel_state::frame_sent(async::operation& which, const completion& each) {
+  auto& posted = static_cast<request_slot&>(which);
+  // Siw of Linux 6.1 flushes a read in progress twice.
+  if (!posted.is_taken()) return;
+  auto& link = static_cast<reliable_link&>(*posted.owner);
+  auto& slot = *static_cast<frame_slot*>(posted.waiting);
+  const bool succeeded = each.status() == completion_status::success;
+  link.complete(posted, each, [&] {
+    channel_state& self = *slot.owner;
+    slot.is_posted = false;
+    slot.next_free = std::exchange(self.free_, &slot);
+    ++self.free_count_;
+    // A failure is reported when the link has ended, with its cause.
+    if (slot.waiting != nullptr && (succeeded || self.has_ended_))
+      self.finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
+    self.advance();
+    self.release();
+  });
+}
+
+ADVERB_FUNC void channel_state::finish(message_dispatch& which, int refusal) {
+  which.refusal_ = refusal;
+  which.at_ = message_dispatch::phase::finished;
+  which.go_on();
+}
+
+ADVERB_FUNC bool channel_state::start_close() {
+  if (has_ended_ || session_.is_finished()) return true;
+  if (!is_closing_) {
+    is_closing_ = true;
+    if (!close_timeout_.is_endless())
+      loop_->set_timer(close_timer_, deadline::now() + close_timeout_.count());
+    advance();
+  }
+  return has_ended_;
+}
+
+ADVERB_FUNC void channel_state::finish_close() {
+  end(failure{});
+  link_->close(0);
+}
+
+ADVERB_FUNC void channel_state::report(const char* verb, on_failure policy) const {
+  if (why_) return policy.report(why_);
+  const bool is_whole = session_.is_finished();
+  if (has_ended_ && !is_whole)
+    return policy.report(ECONNRESET, verb, [](failure_description& description) {
+      description.explain("the peer ended the connection without closing the channel");
+    });
+  policy.report(is_whole || session_.is_closing() ? EPIPE : ECANCELED, verb,
+                [&](failure_description& description) {
+                  description.explain(is_whole ? "both sides have closed the channel"
+                                               : "the channel is closed or cancelled");
+                });
+}
+
+ADVERB_FUNC void channel_state::report_close(on_failure policy) const {
+  if (session_.is_finished()) return policy.clear();
+  report("messages::channel::close", policy);
+}
+
+ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
+  if (has_ended_) return {};
+  if (unused_ == nullptr || !link_->is_audible())
+    return "the program holds every message: the next one arrives when one is destroyed";
+  if (senders_.empty()) return {};
+  if (!has_room()) return "as many frames as max_frames allows are in progress";
+  if (!session_.may_send_message())
+    return "the program of the peer holds as many messages as it has receives";
+  return "as many offers as a channel can have wait for the peer";
+}
+
+ADVERB_FUNC void channel_state::tick(timer& which) {
+  channel_state& self = *static_cast<channel_timer&>(which).owner;
+  if (self.has_ended_) return;
+  if (!self.session_.tick()) {
+    failure why;
+    on_failure{why}.report(ETIMEDOUT, "messages::channel", [](failure_description& description) {
+      description.explain(
+          "no frame of the peer came within dead_after, although it was probed; possible causes: "
+          "its process is stopped, its loop is busy or does not run, or the network is down");
+    });
+    self.add_reference();
+    self.end(why);
+    self.cancel();
+    return self.release();
+  }
+  self.loop_->set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
+  self.add_reference();
+  self.advance();
+  self.release();
+}
+
+ADVERB_FUNC void channel_state::close_expired(timer& which) {
+  channel_state& self = *static_cast<channel_timer&>(which).owner;
+  if (self.has_ended_) return;
+  failure why;
+  on_failure{why}.report(ETIMEDOUT, "messages::channel::close",
+                         [](failure_description& description) {
+                           description.explain("the peer did not confirm within close_timeout");
+                         });
+  self.add_reference();
+  self.end(why);
+  self.cancel();
+  self.release();
+}
+
+// Messages on their way.
+
+ADVERB_FUNC message_dispatch::~message_dispatch() {
+  if (at_ == phase::offered) {
+    channel_->session().withdraw(this);
+  } else if (at_ == phase::posted) {
+    // The device may still use the memory.
+    for (auto& each : channel_->slots_)
+      if (each.waiting == this) each.waiting = nullptr;
+    channel_->cancel();
+  }
+}
+
+ADVERB_FUNC bool message_dispatch::start(const message_parts& parts, std::uint8_t lane) {
+  parts_ = parts;
+  lane_ = lane;
+  channel_state& channel = *channel_;
+  const message_session& session = channel.session();
+  const bool is_eager = parts.size <= session.longest_eager();
+  const std::size_t room = channel.slots_[0].memory.size() - message_frame::header_size;
+  if (channel.has_ended_)
+    refusal_ = channel_state::refused_by_end;
+  else if (channel.is_closing_ || session.is_closed_by_peer())
+    refusal_ = EPIPE;
+  else if (parts.size > session.limits().longest)
+    refusal_ = EMSGSIZE;
+  else if (!is_eager && parts.copied_size > room)
+    refusal_ = ENOBUFS;
+  if (refusal_ != 0) return false;
+  if (!channel.senders_.empty() || !channel.may_dispatch(*this)) {
+    at_ = phase::waits_for_room;
+    channel.senders_.push_back(*this);
+    return true;
+  }
+  channel.dispatch(*this);
+  return at_ != phase::finished;
+}
+
+ADVERB_FUNC void message_dispatch::take_result(on_failure policy) const {
+  constexpr const char* verb = "messages::channel::send";
+  if (refusal_ == 0) return policy.clear();
+  if (refusal_ == channel_state::refused_by_end) return channel_->report(verb, policy);
+  policy.report(refusal_, verb, [&](failure_description& description) {
+    const message_session& session = channel_->session();
+    switch (refusal_) {
+      case EPIPE: return description.explain("one side has closed the channel");
+      case ECONNREFUSED: return description.explain("the program of the peer refused the message");
+      case EMSGSIZE:
+        return description.explain("the message has {} bytes, and the ends have agreed on {}",
+                                   {parts_.size, session.limits().longest});
+      default:
+        return description.explain(
+            "a message of more than {} bytes must be in registered memory, but for {} bytes that "
+            "can be copied",
+            {session.longest_eager(), session.longest_eager()});
+    }
+  });
+}
+
+// Messages that the program takes into its memory.
+
+ADVERB_FUNC message_receipt::~message_receipt() {
+  if (message_ == nullptr || message_->taking != this) return;
+  // The peer may still write.
+  message_->taking = nullptr;
+  channel_->cancel();
+}
+
+ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
+  constexpr const char* verb = "messages::incoming::receive_into";
+  const on_failure policy{why_};
+  const std::size_t length = message_->header.length;
+  if (target.size() < length) {
+    policy.report(EMSGSIZE, verb, [&](failure_description& description) {
+      description.explain("the message has {} bytes, and the memory {}", {length, target.size()});
+    });
+    return false;
+  }
+  if (!message_->is_offer()) {
+    if (length != 0)
+      std::memcpy(reinterpret_cast<void*>(target.address()),
+                  message_->block.bytes().data() + message_frame::header_size, length);
+    is_complete_ = true;
+    return false;
+  }
+  if (!channel_->may_post() || message_->offer == nullptr) return false;
+  region_ = memory_region{channel_->link_->domain(),
+                          std::span{reinterpret_cast<std::byte*>(target.address()), length},
+                          access_right::local_write | access_right::remote_write, policy};
+  if (why_) return false;
+  message_->taking = this;
+  channel_->session().take(*message_->offer);
+  channel_->advance();
+  return message_->taking == this;
+}
+
+ADVERB_FUNC void message_receipt::take_result(on_failure policy) const {
+  constexpr const char* verb = "messages::incoming::receive_into";
+  if (is_complete_) return policy.clear();
+  if (why_) return policy.report(why_);
+  if (!channel_->may_post()) return channel_->report(verb, policy);
+  policy.report(ECANCELED, verb, [](failure_description& description) {
+    description.explain("the sender has withdrawn the message");
+  });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/messages/detail/handshake.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+inline constexpr std::uint32_t handshake_mark = 0x314d6461;
+
+ADVERB_FUNC handshake handshake::of(const messages::channel_options& options, on_failure policy) {
+  policy.clear();
+  const auto refuse = [&](const char* why) {
+    policy.report(EINVAL, "messages::channel_options",
+                  [&](failure_description& description) { description.explain(why); });
+    return handshake{};
+  };
+  if (options.receives < message_credits::least_receives || options.receives > most_receives)
+    return refuse("receives must be at least 4, and at most 1048576");
+  if (options.block_size < least_block_size) return refuse("block_size must be at least 64 bytes");
+  if (options.max_frames < 4) return refuse("max_frames must be at least 4");
+  const bool is_endless = options.dead_after.is_endless();
+  if (!is_endless && options.dead_after.count() < 20'000'000)
+    return refuse("dead_after must be at least 20 milliseconds");
+  return {.receives = options.receives,
+          .block_size = options.block_size,
+          .longest = options.longest,
+          .dead_after =
+              is_endless ? 0 : static_cast<std::uint32_t>(options.dead_after.in_milliseconds())};
+}
+
+ADVERB_FUNC cm::private_data handshake::encode() const {
+  std::array<std::byte, encoded_size> bytes{};
+  store_little_endian<0, std::uint32_t>(bytes, handshake_mark);
+  bytes[4] = std::byte{lowest_version};
+  bytes[5] = std::byte{highest_version};
+  store_little_endian<8, std::uint32_t>(bytes, receives);
+  store_little_endian<12, std::uint32_t>(bytes, block_size);
+  store_little_endian<16, std::uint32_t>(bytes, longest);
+  store_little_endian<20, std::uint32_t>(bytes, dead_after);
+  return std::span<const std::byte>{bytes};
+}
+
+ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& data) noexcept {
+  // InfiniBand pads the private data.
+  if (data.bytes().size() < encoded_size) return std::nullopt;
+  const auto bytes = data.bytes().first<encoded_size>();
+  if (load_little_endian<0, std::uint32_t>(bytes) != handshake_mark) return std::nullopt;
+  const handshake read{.lowest_version = std::to_integer<std::uint8_t>(bytes[4]),
+                       .highest_version = std::to_integer<std::uint8_t>(bytes[5]),
+                       .receives = load_little_endian<8, std::uint32_t>(bytes),
+                       .block_size = load_little_endian<12, std::uint32_t>(bytes),
+                       .longest = load_little_endian<16, std::uint32_t>(bytes),
+                       .dead_after = load_little_endian<20, std::uint32_t>(bytes)};
+  const bool is_valid = read.receives >= message_credits::least_receives &&
+                        read.receives <= most_receives && read.block_size >= least_block_size;
+  return is_valid ? std::optional{read} : std::nullopt;
+}
+
+ADVERB_FUNC session_limits handshake::limits_with(const handshake& of_peer) const noexcept {
+  return {.receives = receives,
+          .receives_of_peer = of_peer.receives,
+          .block_size_of_peer = of_peer.block_size,
+          .longest = std::min(longest, of_peer.longest)};
+}
+
+ADVERB_FUNC timeout handshake::dead_after_with(const handshake& of_peer) const noexcept {
+  if (dead_after == 0 && of_peer.dead_after == 0) return timeout::endless();
+  constexpr std::uint32_t shortest = 20;
+  // The peer cannot demand more. 0 is the largest here.
+  return default_duration<1'000>{
+      std::max(shortest, std::min(dead_after - 1, of_peer.dead_after - 1) + 1)};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
