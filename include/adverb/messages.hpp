@@ -3,5 +3,6 @@
 #pragma once
 
 #include <adverb/async.hpp>
+#include <adverb/messages/caller.hpp>
 #include <adverb/messages/channel.hpp>
 #include <adverb/messages/channel_options.hpp>

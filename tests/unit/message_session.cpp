@@ -92,13 +92,13 @@ struct end {
   bool send(std::uint32_t length) {
     if (state.is_closing() || state.is_closed_by_peer() || !state.may_send_message()) return false;
     ++messages_sent;
-    put(state.send_message(length, 0));
+    put(state.send_message({.length = length}));
     return true;
   }
   bool offer(std::uint32_t length) {
     if (state.is_closing() || state.is_closed_by_peer() || !state.may_offer()) return false;
     ++messages_sent;
-    put(state.send_offer(length, 0, &wishes.emplace_back()));
+    put(state.send_offer({.length = length}, &wishes.emplace_back()));
     return true;
   }
   bool withdraw() {
@@ -318,6 +318,10 @@ TEST_CASE("A frame that violates the protocol is refused with its reason") {
           session_violation::unknown_type);
   refuses({.length = 5, .granted = granted}, 20, session_violation::wrong_size);
   refuses({.length = 5, .granted = granted}, 22, session_violation::wrong_size);
+  refuses({.flags = message_frame::tagged, .length = 5, .granted = granted}, 21,
+          session_violation::wrong_size);
+  refuses({.type = message_frame_type::offer, .flags = message_frame::tagged, .granted = granted},
+          16, session_violation::wrong_size);
   refuses({.type = message_frame_type::credit, .granted = granted}, 15,
           session_violation::wrong_size);
   refuses({.length = 1001, .granted = granted}, 1017, session_violation::too_long);

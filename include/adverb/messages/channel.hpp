@@ -22,6 +22,7 @@
 namespace adverb::inline ADVERB_ABI::messages {
 
 class receive_into_step;
+class send_step;
 
 /// A message that has arrived, or the offer of a longer one. Its memory is posted again when this
 /// object is destroyed; an offer that was not taken is refused then. An empty one means that the
@@ -54,6 +55,19 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
   [[nodiscard]] std::uint8_t lane() const noexcept {
     return message_ != nullptr ? message_->header.lane : std::uint8_t{0};
   }
+  /// Returns the tag with which the peer sent it, or 0.
+  [[nodiscard]] std::uint64_t tag() const noexcept {
+    return message_ != nullptr ? message_->tag : 0;
+  }
+  /// Returns true if the peer waits for a reply: a `caller` has sent it.
+  [[nodiscard]] bool is_request() const noexcept {
+    return message_ != nullptr && (message_->header.flags & detail::message_frame::tagged) != 0 &&
+           (tag() & detail::reply_bit) == 0;
+  }
+  /// Replies to a request, with the parts of `channel::send`. Replies may be sent in any order. The
+  /// request must live until the step has finished.
+  template <class... Parts>
+  [[nodiscard]] send_step reply(const Parts&... parts) const& noexcept;
   /// Returns true if the message is still with the peer: take it with `receive_into`, or destroy
   /// this object to refuse it.
   [[nodiscard]] bool is_offer() const noexcept {
@@ -62,7 +76,7 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
   /// Returns the bytes of the message; none for an offer.
   [[nodiscard]] std::span<const std::byte> bytes() const& noexcept ADVERB_LIFETIME_BOUND {
     if (message_ == nullptr || message_->is_offer()) return {};
-    return message_->block.bytes().subspan(detail::message_frame::header_size);
+    return message_->block.bytes().subspan(message_->header.front_size());
   }
   template <bool Named = false>
   std::span<const std::byte> bytes() const&& {
@@ -159,7 +173,13 @@ class send_step : public detail::async_step<send_step> {
 
   /// Sends it on a lane, which the receiver sees.
   [[nodiscard]] send_step on_lane(std::uint8_t lane) && noexcept {
-    lane_ = lane;
+    parts_.lane = lane;
+    return std::move(*this);
+  }
+  /// Sends it with a tag, which the receiver sees. Tags with the highest bit belong to replies.
+  [[nodiscard]] send_step tagged(std::uint64_t tag) && noexcept {
+    parts_.flags = detail::message_frame::tagged;
+    parts_.tag = tag;
     return std::move(*this);
   }
 
@@ -175,7 +195,7 @@ class send_step : public detail::async_step<send_step> {
         : message_dispatch{&detail::leave_and_finish<Derived>, *step.channel_}, step_{&step} {}
 
     /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() { return message_dispatch::start(step_->parts_, step_->lane_); }
+    [[nodiscard]] bool start() { return message_dispatch::start(step_->parts_); }
     /// Returns the result, or reports the failure.
     void take(on_failure policy) const { take_result(policy); }
 
@@ -186,8 +206,13 @@ class send_step : public detail::async_step<send_step> {
  private:
   detail::channel_state* channel_;
   detail::message_parts parts_;
-  std::uint8_t lane_ = 0;
 };
+
+template <class... Parts>
+send_step incoming::reply(const Parts&... parts) const& noexcept {
+  detail::require(is_request(), "messages::incoming", "the message is no request");
+  return send_step{*channel_, detail::parts_of(parts...)}.tagged(tag() | detail::reply_bit);
+}
 
 /// The next message of a channel.
 class next_step : public detail::async_step<next_step> {
@@ -195,35 +220,50 @@ class next_step : public detail::async_step<next_step> {
   /// Makes the step of this channel.
   explicit next_step(detail::channel_state& of) noexcept : channel_{&of} {}
 
+  /// Fails with ETIMEDOUT if no message has arrived after a time. The channel goes on.
+  [[nodiscard]] next_step within(timeout limit) && noexcept {
+    limit_ = limit;
+    return std::move(*this);
+  }
+
   /// Returns the loop that runs it.
   [[nodiscard]] async::device_loop& loop() const noexcept { return channel_->loop(); }
 
   /// One start of the step.
   template <class Derived>
-  class operation : public async::waiter {
+  class operation : public detail::sleeper {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const next_step& step) noexcept
-        : waiter{&detail::leave_and_finish<Derived>}, channel_{step.channel_} {}
+        : sleeper{&detail::leave_and_finish<Derived>},
+          channel_{step.channel_},
+          limit_{step.limit_} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() noexcept {
       if (channel_->has_next()) return false;
       channel_->receivers().push_back(*this);
+      if (!limit_.is_endless()) channel_->loop().set_timer_after(*this, limit_);
       return true;
     }
     /// Returns the result, or reports the failure.
     [[nodiscard]] incoming take(on_failure policy) {
+      if (!channel_->has_next()) {
+        channel_->report_late("messages::channel::next", policy);
+        return {};
+      }
       detail::arrived_message* const taken = channel_->take_next(policy);
       return taken != nullptr ? incoming{*channel_, taken} : incoming{};
     }
 
    private:
     detail::channel_state* channel_;
+    timeout limit_;
   };
 
  private:
   detail::channel_state* channel_;
+  timeout limit_ = timeout::endless();
 };
 
 /// The end of a channel, which the peer has confirmed.
@@ -303,10 +343,7 @@ class [[nodiscard]] channel {
   /// offer, and ends the channel if the device uses the memory.
   template <class... Parts>
   [[nodiscard]] send_step send(const Parts&... parts) const noexcept {
-    static_assert(sizeof...(Parts) > 0, "there is nothing to send");
-    detail::message_parts all;
-    (add(all, parts), ...);
-    return {state(), all};
+    return {state(), detail::parts_of(parts...)};
   }
   /// Waits for the next message. The result is empty if the peer has closed the channel. Fails if
   /// the channel has ended otherwise: with ECONNRESET if the peer has gone without closing it.
@@ -341,27 +378,15 @@ class [[nodiscard]] channel {
     return state().connection().memory(size, rights, policy);
   }
 
- private:
+  // For the operations, and for the layers above.
+  /// Returns the state of the channel, which must not be empty.
   [[nodiscard]] detail::channel_state& state() const noexcept {
     detail::require(state_ != nullptr, "messages::channel",
                     "the channel is empty: moved from, or the result of a step that failed");
     return *state_;
   }
 
-  template <class Part>
-  static void add(detail::message_parts& all, const Part& part) noexcept {
-    if constexpr (std::is_convertible_v<const Part&, const_buffer>) {
-      all.add(const_buffer{part});
-    } else {
-      if constexpr (std::is_convertible_v<const Part&, std::string_view>)
-        all.add(std::as_bytes(std::span{std::string_view{part}}));
-      else if constexpr (std::is_convertible_v<const Part&, std::span<const std::byte>>)
-        all.add(std::span<const std::byte>{part});
-      else
-        all.add(std::as_bytes(std::span<const Part, 1>{&part, 1}));
-    }
-  }
-
+ private:
   detail::channel_state* state_ = nullptr;
 };
 

@@ -66,6 +66,8 @@ class channel_state {
   /// Reports why the channel has ended, unless both sides have closed it.
   void report(const char* verb, on_failure policy) const;
   void report_close(on_failure policy) const;
+  /// Reports that a wait has taken too long.
+  static void report_late(const char* verb, on_failure policy);
   [[nodiscard]] std::string_view why_stalled() const noexcept;
 
  private:
@@ -122,8 +124,8 @@ class channel_state {
   void dispatch(message_dispatch& which);
   void write_offer(message_dispatch& which, const message_frame& taken);
   [[nodiscard]] frame_slot& take_slot(const message_frame& header) noexcept;
-  /// Copies parts behind the header. Returns the size of both.
-  [[nodiscard]] static std::uint32_t copy_parts(const frame_slot& slot,
+  /// Copies parts behind the bytes that are filled. Returns the size of both.
+  [[nodiscard]] static std::uint32_t copy_parts(const frame_slot& slot, std::size_t filled,
                                                 const message_parts& parts) noexcept;
   template <class... Requests>
   void post(frame_slot& slot, const Requests&... requests);

@@ -50,6 +50,9 @@ struct message_frame {
   static constexpr std::size_t header_size = 16;
   /// A flag of `refused`: the sender of the offer withdraws it.
   static constexpr std::uint8_t withdrawn = 1;
+  /// A flag of `data` and `offer`: a tag of 8 bytes follows the header.
+  static constexpr std::uint8_t tagged = 4;
+  static constexpr std::size_t tag_size = 8;
   /// A flag of `credit`: the frame confirms the last credit frame of the peer, and is not counted.
   static constexpr std::uint8_t confirms = 2;
 
@@ -67,6 +70,11 @@ struct message_frame {
   /// Returns true if the frame only carries counts. All others spend a credit.
   [[nodiscard]] bool is_credit() const noexcept {
     return type == message_frame_type::credit || type == message_frame_type::probe;
+  }
+
+  /// Returns the size of the header and the tag.
+  [[nodiscard]] std::size_t front_size() const noexcept {
+    return header_size + ((flags & tagged) != 0 ? tag_size : 0);
   }
 
   /// Returns the header.

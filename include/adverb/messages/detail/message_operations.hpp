@@ -2,10 +2,13 @@
 // The operations of a channel: messages on their way, and offers that the program takes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include <adverb/async/message.hpp>
 #include <adverb/async/waiter.hpp>
@@ -32,6 +35,10 @@ struct message_parts {
   std::uint32_t buffer_count = 0;
   std::size_t copied_size = 0;
   std::size_t size = 0;
+  std::uint8_t lane = 0;
+  /// 0, or `message_frame::tagged`.
+  std::uint8_t flags = 0;
+  std::uint64_t tag = 0;
 
   void add(std::span<const std::byte> bytes) noexcept {
     copied[copied_count++] = bytes;
@@ -44,6 +51,45 @@ struct message_parts {
   }
 };
 
+/// Adds a part of a message: registered memory, or bytes that are copied.
+template <class Part>
+void add_part(message_parts& all, const Part& part) noexcept {
+  if constexpr (std::is_convertible_v<const Part&, const_buffer>) {
+    all.add(const_buffer{part});
+  } else if constexpr (std::is_convertible_v<const Part&, std::string_view>) {
+    all.add(std::as_bytes(std::span{std::string_view{part}}));
+  } else if constexpr (std::is_convertible_v<const Part&, std::span<const std::byte>>) {
+    all.add(std::span<const std::byte>{part});
+  } else {
+    static_assert(
+        std::is_trivially_copyable_v<Part>,
+        "a part of a message is registered memory, bytes, text, or a value of a trivially "
+        "copyable type");
+    all.add(std::as_bytes(std::span<const Part, 1>{&part, 1}));
+  }
+}
+
+/// Returns the parts of a message.
+template <class... Parts>
+[[nodiscard]] message_parts parts_of(const Parts&... parts) noexcept {
+  constexpr std::size_t buffers =
+      (std::size_t{std::is_convertible_v<const Parts&, const_buffer>} + ... + 0);
+  static_assert(sizeof...(Parts) > 0, "there is nothing to send");
+  static_assert(buffers <= message_parts::most_parts &&
+                    sizeof...(Parts) - buffers <= message_parts::most_parts,
+                "a message has at most three copied parts and three buffers of registered memory");
+  constexpr std::array<bool, sizeof...(Parts)> is_buffer{
+      std::is_convertible_v<const Parts&, const_buffer>...};
+  static_assert(std::ranges::is_sorted(is_buffer),
+                "the copied parts of a message come before its registered memory");
+  message_parts all;
+  (add_part(all, parts), ...);
+  return all;
+}
+
+/// The bit of a tag that marks a reply.
+inline constexpr std::uint64_t reply_bit = std::uint64_t{1} << 63;
+
 /// A message on its way: it waits for room, for the answer of the peer, or for the device.
 class message_dispatch : public async::waiter {
  public:
@@ -55,9 +101,14 @@ class message_dispatch : public async::waiter {
   ~message_dispatch();
 
   /// Starts it. Returns false if it has finished already.
-  [[nodiscard]] bool start(const message_parts& parts, std::uint8_t lane);
+  [[nodiscard]] bool start(const message_parts& parts);
+  /// Gives it up. Returns false if the device uses its memory: then it finishes later.
+  [[nodiscard]] bool give_up() noexcept;
   /// Returns the result, or reports the failure.
   void take_result(on_failure policy) const;
+
+  [[nodiscard]] channel_state& channel() const noexcept { return *channel_; }
+  [[nodiscard]] bool has_failed() const noexcept { return refusal_ != 0; }
 
  private:
   friend class channel_state;
@@ -68,7 +119,6 @@ class message_dispatch : public async::waiter {
   message_parts parts_{};
   remote_buffer<std::byte, access_right::remote_write> target_;
   phase at_ = phase::finished;
-  std::uint8_t lane_ = 0;
   /// 0, or why it was not sent.
   int refusal_ = 0;
 };
@@ -76,6 +126,7 @@ class message_dispatch : public async::waiter {
 /// A message that has arrived, or an offer. It stays where it is until the program gives it back.
 struct arrived_message {
   message_frame header;
+  std::uint64_t tag = 0;
   async::message block;
   /// The offer that is not over; null for a message, and for an offer that is.
   incoming_offer* offer = nullptr;

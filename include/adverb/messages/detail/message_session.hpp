@@ -124,9 +124,10 @@ class message_session {
   // Questions.
 
   [[nodiscard]] const session_limits& limits() const noexcept { return limits_; }
-  /// Returns the size of the longest message that is sent in one frame.
-  [[nodiscard]] std::uint32_t longest_eager() const noexcept {
-    return limits_.block_size_of_peer - static_cast<std::uint32_t>(message_frame::header_size);
+  /// Returns the size of the longest message that is sent in one frame, with a tag or without.
+  [[nodiscard]] std::uint32_t longest_eager(std::uint8_t flags = 0) const noexcept {
+    return limits_.block_size_of_peer -
+           static_cast<std::uint32_t>(message_frame{.flags = flags}.front_size());
   }
   [[nodiscard]] bool may_send_message() const noexcept {
     return may_send_ && credits_.may_send_message();
@@ -147,13 +148,14 @@ class message_session {
 
   // Sending.
 
-  /// Returns the frame of the next message. `may_send_message` must be true.
-  [[nodiscard]] message_frame send_message(std::uint32_t length, std::uint8_t lane) noexcept {
-    return send_next(message_frame_type::data, length, lane);
+  /// Numbers the frame of the next message. `may_send_message` must be true.
+  [[nodiscard]] message_frame send_message(message_frame made) noexcept {
+    made.sequence = next_out_++;
+    stamp(made);
+    return made;
   }
-  /// Returns the frame that offers the next message. `may_offer` must be true.
-  [[nodiscard]] message_frame send_offer(std::uint32_t length, std::uint8_t lane,
-                                         void* owner) noexcept;
+  /// Numbers the frame that offers the next message. `may_offer` must be true.
+  [[nodiscard]] message_frame send_offer(message_frame made, void* owner) noexcept;
   /// The owner gives up an offer for which `write` is not done.
   void withdraw(const void* owner) noexcept;
   /// Calls `function` with the owner of each offer that is not written.
@@ -201,12 +203,6 @@ class message_session {
   [[nodiscard]] message_frame perform(session_action action) noexcept;
 
  private:
-  [[nodiscard]] message_frame send_next(message_frame_type type, std::uint32_t length,
-                                        std::uint8_t lane) noexcept {
-    message_frame sent{.type = type, .lane = lane, .length = length, .sequence = next_out_++};
-    stamp(sent);
-    return sent;
-  }
   /// Puts the counts into a frame that is sent.
   void stamp(message_frame& sent) noexcept {
     if (!sent.is_credit()) messages_before(credits_.sent() + 1) = next_out_;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tuple>
 
+#include <adverb/core/detail/byte_order.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 #include <adverb/request/requests.hpp>
 
@@ -80,16 +81,21 @@ ADVERB_FUNC void channel_state::receive(async::message&& got) {
   const std::span<const std::byte> bytes = got.bytes();
   if (bytes.size() < message_frame::header_size) return violate(session_violation::wrong_size);
   const auto header = message_frame::decode(bytes.first<message_frame::header_size>());
+  const auto tag = [&] {
+    if ((header.flags & message_frame::tagged) == 0) return std::uint64_t{0};
+    return load_little_endian<0, std::uint64_t>(
+        bytes.subspan<message_frame::header_size, message_frame::tag_size>());
+  };
   switch (session_.receive(header, bytes.size())) {
     case session_arrival::message: {
       arrived_message& added = *std::exchange(unused_, unused_->next);
-      added = {.header = header, .block = std::move(got)};
+      added = {.header = header, .tag = tag(), .block = std::move(got)};
       deliver(added);
       return advance();
     }
     case session_arrival::offer: {
       arrived_message& added = *std::exchange(unused_, unused_->next);
-      added = {.header = header, .block = {}, .offer = &session_.incoming()};
+      added = {.header = header, .tag = tag(), .block = {}, .offer = &session_.incoming()};
       added.offer->owner = &added;
       deliver(added);
       break;
@@ -249,20 +255,29 @@ ADVERB_FUNC bool channel_state::perform(session_action action) {
 
 ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) const noexcept {
   if (!may_post() || !has_room()) return false;
-  return which.parts_.size <= session_.longest_eager() ? session_.may_send_message()
-                                                       : session_.may_offer();
+  return which.parts_.size <= session_.longest_eager(which.parts_.flags)
+             ? session_.may_send_message()
+             : session_.may_offer();
 }
 
 ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
   const message_parts& parts = which.parts_;
-  const auto size = static_cast<std::uint32_t>(parts.size);
-  if (size > session_.longest_eager()) {
-    which.at_ = message_dispatch::phase::offered;
-    frame_slot& slot = take_slot(session_.send_offer(size, which.lane_, &which));
-    return post(slot, send(slot.memory.unchecked_slice(0, message_frame::header_size)));
+  const message_frame made{
+      .flags = parts.flags, .lane = parts.lane, .length = static_cast<std::uint32_t>(parts.size)};
+  const bool is_offer = made.length > session_.longest_eager(made.flags);
+  frame_slot& slot =
+      take_slot(is_offer ? session_.send_offer(made, &which) : session_.send_message(made));
+  if (made.flags != 0) {
+    std::array<std::byte, message_frame::tag_size> tag{};
+    store_little_endian<0, std::uint64_t>(tag, parts.tag);
+    std::memcpy(slot.bytes + message_frame::header_size, tag.data(), tag.size());
   }
-  frame_slot& slot = take_slot(session_.send_message(size, which.lane_));
-  const const_buffer front = slot.memory.unchecked_slice(0, copy_parts(slot, parts));
+  const auto front_size = static_cast<std::uint32_t>(made.front_size());
+  if (is_offer) {
+    which.at_ = message_dispatch::phase::offered;
+    return post(slot, send(slot.memory.unchecked_slice(0, front_size)));
+  }
+  const const_buffer front = slot.memory.unchecked_slice(0, copy_parts(slot, front_size, parts));
   if (parts.buffer_count == 0) {
     which.at_ = message_dispatch::phase::finished;
     return post(slot, send(front));
@@ -277,7 +292,7 @@ ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
 ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const message_frame& taken) {
   const message_parts& parts = which.parts_;
   frame_slot& slot = take_slot(taken);
-  static_cast<void>(copy_parts(slot, parts));
+  static_cast<void>(copy_parts(slot, message_frame::header_size, parts));
   std::array<const_buffer, 1 + message_parts::most_parts> list{};
   std::size_t count = 0;
   if (parts.copied_size != 0)
@@ -290,9 +305,8 @@ ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const messa
        send(slot.memory.unchecked_slice(0, message_frame::header_size)));
 }
 
-ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot,
+ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot, std::size_t filled,
                                                     const message_parts& parts) noexcept {
-  std::size_t filled = message_frame::header_size;
   for (std::uint32_t i = 0; i < parts.copied_count; ++i) {
     std::memcpy(slot.bytes + filled, parts.copied[i].data(), parts.copied[i].size());
     filled += parts.copied[i].size();
@@ -382,6 +396,12 @@ ADVERB_FUNC void channel_state::report(const char* verb, on_failure policy) cons
                 });
 }
 
+ADVERB_FUNC void channel_state::report_late(const char* verb, on_failure policy) {
+  policy.report(ETIMEDOUT, verb, [](failure_description& description) {
+    description.explain("nothing came within the time that the program has set");
+  });
+}
+
 ADVERB_FUNC void channel_state::report_close(on_failure policy) const {
   if (session_.is_finished()) return policy.clear();
   report("messages::channel::close", policy);
@@ -436,22 +456,28 @@ ADVERB_FUNC void channel_state::close_expired(timer& which) {
 // Messages on their way.
 
 ADVERB_FUNC message_dispatch::~message_dispatch() {
-  if (at_ == phase::offered) {
-    channel_->session().withdraw(this);
-  } else if (at_ == phase::posted) {
-    // The device may still use the memory.
-    for (auto& each : channel_->slots_)
-      if (each.waiting == this) each.waiting = nullptr;
-    channel_->cancel();
-  }
+  if (give_up()) return;
+  for (auto& each : channel_->slots_)
+    if (each.waiting == this) each.waiting = nullptr;
+  channel_->cancel();
 }
 
-ADVERB_FUNC bool message_dispatch::start(const message_parts& parts, std::uint8_t lane) {
+ADVERB_FUNC bool message_dispatch::give_up() noexcept {
+  if (at_ == phase::posted) return false;
+  if (at_ == phase::offered) {
+    channel_->session().withdraw(this);
+    channel_->advance();
+  }
+  at_ = phase::finished;
+  leave();
+  return true;
+}
+
+ADVERB_FUNC bool message_dispatch::start(const message_parts& parts) {
   parts_ = parts;
-  lane_ = lane;
   channel_state& channel = *channel_;
   const message_session& session = channel.session();
-  const bool is_eager = parts.size <= session.longest_eager();
+  const bool is_eager = parts.size <= session.longest_eager(parts.flags);
   const std::size_t room = channel.slots_[0].memory.size() - message_frame::header_size;
   if (channel.has_ended_)
     refusal_ = channel_state::refused_by_end;
@@ -514,7 +540,7 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
   if (!message_->is_offer()) {
     if (length != 0)
       std::memcpy(reinterpret_cast<void*>(target.address()),
-                  message_->block.bytes().data() + message_frame::header_size, length);
+                  message_->block.bytes().data() + message_->header.front_size(), length);
     is_complete_ = true;
     return false;
   }

@@ -29,15 +29,15 @@ ADVERB_FUNC message_session::message_session(const session_limits& agreed)
       must_greet_{agreed.sends_first},
       messages_before_(std::bit_ceil(std::size_t{agreed.receives_of_peer} + 1)) {}
 
-ADVERB_FUNC message_frame message_session::send_offer(std::uint32_t length, std::uint8_t lane,
-                                                      void* owner) noexcept {
+ADVERB_FUNC message_frame message_session::send_offer(message_frame made, void* owner) noexcept {
   outgoing_ = std::ranges::find(offers_, outgoing_offer::phase::unused, &outgoing_offer::at);
   *outgoing_ = {.at = outgoing_offer::phase::offered,
                 .sequence = next_out_,
-                .length = length,
+                .length = made.length,
                 .owner = owner};
   ++offers_out_;
-  return send_next(message_frame_type::offer, length, lane);
+  made.type = message_frame_type::offer;
+  return send_message(made);
 }
 
 ADVERB_FUNC void message_session::withdraw(const void* owner) noexcept {
@@ -74,11 +74,13 @@ ADVERB_FUNC bool message_session::find_incoming(const message_frame& received) n
 
 ADVERB_FUNC session_violation message_session::check(const message_frame& received,
                                                      std::size_t size) noexcept {
+  const bool is_message =
+      received.type == message_frame_type::data || received.type == message_frame_type::offer;
+  const std::size_t front = is_message ? received.front_size() : message_frame::header_size;
   const std::size_t body = received.type == message_frame_type::data   ? received.length
                            : received.type == message_frame_type::take ? take_size
                                                                        : 0;
-  if (size < message_frame::header_size || size - message_frame::header_size != body)
-    return session_violation::wrong_size;
+  if (size < front || size - front != body) return session_violation::wrong_size;
   switch (received.type) {
     case message_frame_type::data:
     case message_frame_type::offer:

@@ -11,3 +11,4 @@
 #include <adverb/messages/impl/channel_state.ipp>
 #include <adverb/messages/impl/handshake.ipp>
 #include <adverb/messages/impl/message_session.ipp>
+#include <adverb/messages/impl/pending_calls.ipp>
