@@ -60,8 +60,8 @@ class call_step : public detail::async_step<call_step> {
 /// Sends requests on a channel, and matches the replies to them: any number at a time, in any
 /// order, each with its own time.
 ///
-///     messages::caller ask{server};
-///     const messages::reply answer = co_await ask(get_request{key}).within(10ms);
+///     messages::caller call{server};
+///     const messages::reply answer = co_await call(get_request{key}).within(10ms);
 ///
 /// The other side takes each request with `channel::next`, and replies with `incoming::reply`. The
 /// caller takes every message of its channel: others than replies are dropped, and `next` is not to

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps of established connections allocate nothing, with tasks, with Asio's coroutines and as
-// senders. A program of its own, because it replaces operator new.
+// The steps of established connections and channels allocate nothing, with tasks, with Asio's
+// coroutines and as senders. A program of its own, because it replaces operator new.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
 #include <support/catch.hpp>
 
 #include "cm/net_side.hpp"
@@ -192,4 +193,54 @@ TEST_CASE("Echoing senders allocate nothing", "[ibv_post_send][ibv_get_cq_event]
     CHECK(state.was_steady());
     CHECK(state.count() == 0);
   }
+}
+
+/// Echoes the messages of a channel, and replies to its requests.
+async::task<> echo_channel(side& here) {
+  messages::channel client = co_await messages::accept(here.listener);
+  while (const messages::incoming got = co_await client.next()) {
+    if (got.is_request())
+      co_await got.reply(got.bytes());
+    else
+      co_await client.send(got.bytes());
+  }
+}
+
+TEST_CASE("Messages of channels allocate nothing", "[ibv_post_send]") {
+  side here;
+  steady_state state{1};
+  here.loop.spawn(echo_channel(here));
+  here.loop.spawn([&]() -> async::task<> {
+    messages::channel server = co_await messages::connect(here.loop, here.address());
+    const async::loop_memory memory = server.memory(1000);
+    for (int round = 1; round <= steady_state::rounds; ++round) {
+      co_await server.send(round, memory.buffer());
+      static_cast<void>(co_await server.next());
+      state.note(round);
+    }
+    co_await server.close();
+  });
+  here.loop.run();
+  CHECK(state.was_steady());
+  CHECK(state.count() == 0);
+}
+
+TEST_CASE("Requests and replies of channels allocate nothing", "[ibv_post_send]") {
+  side here;
+  steady_state state{1};
+  here.loop.spawn(echo_channel(here));
+  here.loop.spawn([&]() -> async::task<> {
+    messages::channel server = co_await messages::connect(here.loop, here.address());
+    {
+      messages::caller ask{server};
+      for (int round = 1; round <= steady_state::rounds; ++round) {
+        static_cast<void>(co_await ask(round).within(std::chrono::seconds{40}));
+        state.note(round);
+      }
+    }
+    co_await server.close();
+  });
+  here.loop.run();
+  CHECK(state.was_steady());
+  CHECK(state.count() == 0);
 }
