@@ -18,6 +18,17 @@
 #include <adverb/pool/detail/pages.hpp>
 #include <adverb/version.hpp>
 
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The buffer of a container, an array or a span. Clang 14 does not name the line of the program in
+/// an error within a function that returns `auto`.
+template <class Range>
+using buffer_over = std::conditional_t<
+    std::is_const_v<std::remove_reference_t<decltype(*std::data(std::declval<Range&>()))>>,
+    const_buffer, mutable_buffer>;
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
 namespace adverb::inline ADVERB_ABI {
 
 /// The options of a registered_resource.
@@ -110,11 +121,11 @@ class registered_resource : public std::pmr::memory_resource {
   /// empty. Fails with ERANGE if the memory is not of this resource, exceeds one slab, or exceeds
   /// what 32 bits can count. A mutable_buffer fails with EACCES if the rights lack local_write.
   template <registrable_memory Range>
-  [[nodiscard, gnu::always_inline]] auto buffer_of(Range&& memory,
-                                                   on_failure policy = throwing{}) const {
+  [[nodiscard, gnu::always_inline]] detail::buffer_over<Range> buffer_of(
+      Range&& memory, on_failure policy = throwing{}) const {
     const detail::byte_range bytes = detail::bytes_of(memory);
     using element = std::remove_reference_t<decltype(*std::data(memory))>;
-    using buffer = std::conditional_t<std::is_const_v<element>, const_buffer, mutable_buffer>;
+    using buffer = detail::buffer_over<Range>;
     const std::size_t index = slot_of(bytes.begin);
     // A length of 32 bits cannot make the sum wrap around.
     const auto length = static_cast<std::uint32_t>(bytes.length);
