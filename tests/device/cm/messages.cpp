@@ -450,3 +450,30 @@ TEST_CASE("Channels that end at random places lose nothing without notice") {
   CHECK(lost == 0);
   CHECK(unconfirmed > 0);
 }
+
+TEST_CASE("Offers that the program holds take credits, so that the peer cannot send without end") {
+  both_ends both;
+  std::size_t arrived = 0;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(1000);
+        for (int i = 0; i < 12; ++i)
+          both.here.loop.spawn(
+              [](const messages::channel& by, const async::loop_memory& of) -> async::task<> {
+                std::error_code ended;
+                co_await by.send(of.buffer()).report_to(ended);
+              }(server, memory));
+        co_await async::sleep_for(both.here.loop, 50ms);
+        server.cancel();
+        co_await async::sleep_for(both.here.loop, 50ms);
+      },
+      [&](messages::channel& client) -> async::task<> {
+        std::vector<messages::incoming> held;
+        for (std::error_code why; !why;) {
+          messages::incoming got = co_await client.next().report_to(why);
+          if (got) held.push_back(std::move(got));
+        }
+        arrived = held.size();
+      });
+  CHECK(arrived == 6);
+}

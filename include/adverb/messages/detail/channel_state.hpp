@@ -92,6 +92,21 @@ class channel_state {
     frame_slot* next_free = nullptr;
     bool is_posted = false;
   };
+  /// Has the loop do what a handler that throws leaves undone.
+  class rest_unless_done {
+   public:
+    explicit rest_unless_done(channel_state& of) noexcept : owner_{&of} {}
+    rest_unless_done(const rest_unless_done&) = delete;
+    rest_unless_done& operator=(const rest_unless_done&) = delete;
+    ~rest_unless_done() {
+      if (owner_ != nullptr) [[unlikely]]
+        owner_->loop_->set_timer(owner_->rest_timer_, deadline::now());
+    }
+    void is_done() noexcept { owner_ = nullptr; }
+
+   private:
+    channel_state* owner_;
+  };
   struct channel_timer : timer {
     channel_timer(channel_state& of, function* expired) noexcept : timer{expired}, owner{&of} {}
     channel_state* owner;
@@ -108,8 +123,8 @@ class channel_state {
 
   void take_frames();
   void receive(async::message&& got);
-  void deliver(arrived_message& which) noexcept;
-  void complete_receipt(arrived_message* which, bool is_written) noexcept;
+  void deliver(arrived_message& which);
+  void complete_receipt(arrived_message* which, bool is_written);
   void end(const failure& why);
   void violate(session_violation which);
 
@@ -133,6 +148,7 @@ class channel_state {
   void finish(message_dispatch& which, int refusal = 0);
   void finish_close();
 
+  static void take_rest(timer& which);
   static void tick(timer& which);
   static void close_expired(timer& which);
 
@@ -157,6 +173,7 @@ class channel_state {
   async::waiter_list closers_;
   channel_timer tick_timer_{*this, &tick};
   channel_timer close_timer_{*this, &close_expired};
+  channel_timer rest_timer_{*this, &take_rest};
   std::int64_t tick_interval_ = 0;
   timeout close_timeout_;
   failure why_;

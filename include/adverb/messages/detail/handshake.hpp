@@ -30,7 +30,7 @@ struct handshake {
   static constexpr std::size_t encoded_size = 44;
   static constexpr std::uint8_t version = 1;
   static constexpr std::uint32_t least_block_size = 64;
-  static constexpr std::uint32_t most_receives = 1U << 20U;
+  static constexpr std::uint32_t most_receives = 1U << 16U;
 
   std::uint8_t lowest_version = version;
   std::uint8_t highest_version = version;

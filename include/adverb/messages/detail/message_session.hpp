@@ -21,7 +21,7 @@ struct session_limits {
   /// The receives that each side grants, at least `message_credits::least_receives`.
   std::uint32_t receives = 32;
   std::uint32_t receives_of_peer = 32;
-  /// The size of the peer's receives in bytes.
+  /// The size of the longest frame that this side sends, at most that of the peer's receives.
   std::uint32_t block_size_of_peer = 4096;
   /// The size of the longest message in bytes.
   std::uint32_t longest = std::uint32_t{1} << 26;

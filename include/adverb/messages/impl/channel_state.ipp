@@ -27,7 +27,7 @@ ADVERB_FUNC channel_state::channel_state(async::connection connection,
         return limits;
       }()},
       close_timeout_{options.close_timeout} {
-  const std::uint32_t size = of_peer.block_size;
+  const std::uint32_t size = session_.limits().block_size_of_peer;
   memory_ =
       connection_.memory(std::size_t{options.max_frames} * size, access_right::local_write, policy);
   if (policy.failed()) return;
@@ -40,7 +40,7 @@ ADVERB_FUNC channel_state::channel_state(async::connection connection,
     free_ = &slots_[index];
   }
   free_count_ = options.max_frames;
-  for (std::uint32_t i = 0; i < mine.receives + message_session::most_offers; ++i) {
+  for (std::uint32_t i = 0; i < mine.receives; ++i) {
     arrived_message& added = arrived_.emplace_back();
     added.next = std::exchange(unused_, &added);
   }
@@ -65,15 +65,23 @@ ADVERB_FUNC void channel_state::detach() noexcept {
 // Frames of the peer.
 
 ADVERB_FUNC void channel_state::take_frames() {
+  rest_unless_done rest{*this};
   do {
     failure why;
     async::message got = frame_wait_->take(why);
     if (!got) {
+      rest.is_done();
       end(why);
       return release();
     }
     receive(std::move(got));
   } while (!frame_wait_->start());
+  rest.is_done();
+}
+
+ADVERB_FUNC void channel_state::take_rest(timer& which) {
+  channel_state& self = *static_cast<channel_timer&>(which).owner;
+  if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
 }
 
 ADVERB_FUNC void channel_state::receive(async::message&& got) {
@@ -97,8 +105,9 @@ ADVERB_FUNC void channel_state::receive(async::message&& got) {
       arrived_message& added = *std::exchange(unused_, unused_->next);
       added = {.header = header, .tag = tag(), .block = {}, .offer = &session_.incoming()};
       added.offer->owner = &added;
+      got = async::message{};
       deliver(added);
-      break;
+      return advance();
     }
     case session_arrival::take: {
       auto& sender = *static_cast<message_dispatch*>(session_.outgoing().owner);
@@ -133,7 +142,7 @@ ADVERB_FUNC void channel_state::receive(async::message&& got) {
   advance();
 }
 
-ADVERB_FUNC void channel_state::deliver(arrived_message& which) noexcept {
+ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
   (first_ == nullptr ? first_ : last_->next) = &which;
   last_ = &which;
   receivers_.resume_first();
@@ -156,16 +165,16 @@ ADVERB_FUNC void channel_state::give_back(arrived_message& which) noexcept {
     which.offer->owner = nullptr;
     if (which.offer->at == incoming_offer::phase::offered) session_.refuse(*which.offer);
   }
-  const bool is_posted_again = static_cast<bool>(which.block);
+  // An offer keeps its credit, too, so the program bounds what the peer can send ahead.
   const message_frame header = which.header;
   which = arrived_message{};
   which.next = std::exchange(unused_, &which);
-  if (is_posted_again) session_.receive_posted(header);
+  session_.receive_posted(header);
   advance();
   release();
 }
 
-ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is_written) noexcept {
+ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is_written) {
   if (which == nullptr) return;
   which->offer = nullptr;
   message_receipt* const taking = std::exchange(which->taking, nullptr);
@@ -210,6 +219,7 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
 
 // Frames of this side.
 
+// The wait for frames keeps the channel, whatever those do that go on.
 ADVERB_FUNC void channel_state::advance() {
   while (may_post() && free_ != nullptr && perform(session_.next())) {
   }

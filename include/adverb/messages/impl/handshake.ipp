@@ -22,7 +22,7 @@ ADVERB_FUNC handshake handshake::of(const messages::channel_options& options, on
     return handshake{};
   };
   if (options.receives < message_credits::least_receives || options.receives > most_receives)
-    return refuse("receives must be at least 4, and at most 1048576");
+    return refuse("receives must be at least 4, and at most 65536");
   if (options.block_size < least_block_size) return refuse("block_size must be at least 64 bytes");
   if (options.max_frames < 4) return refuse("max_frames must be at least 4");
   const bool is_endless = options.dead_after.is_endless();
@@ -66,7 +66,7 @@ ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& d
 ADVERB_FUNC session_limits handshake::limits_with(const handshake& of_peer) const noexcept {
   return {.receives = receives,
           .receives_of_peer = of_peer.receives,
-          .block_size_of_peer = of_peer.block_size,
+          .block_size_of_peer = std::min(block_size, of_peer.block_size),
           .longest = std::min(longest, of_peer.longest)};
 }
 
