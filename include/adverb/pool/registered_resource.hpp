@@ -20,8 +20,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The buffer of a container, an array or a span. Clang 14 does not name the line of the program in
-/// an error within a function that returns `auto`.
+/// The buffer of a container, an array or a span. Clang does not name the line of the program in an
+/// error within a function that returns `auto`.
 template <class Range>
 using buffer_over = std::conditional_t<
     std::is_const_v<std::remove_reference_t<decltype(*std::data(std::declval<Range&>()))>>,
