@@ -4,13 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <adverb/async/detail/link.hpp>
+#include <adverb/async/detail/message_content.hpp>
 #include <adverb/async/detail/receive_blocks.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
@@ -22,13 +20,15 @@ class datagram;
 /// A received message: a block of the connection, which is posted again when this object is
 /// destroyed. It must not outlive the loop. An empty message means that the peer has ended the
 /// connection. Not thread safe: used by the thread of its loop.
-class [[nodiscard("a message that is destroyed at once is lost")]] message {
+class [[nodiscard("a message that is destroyed at once is lost")]] message
+    : public detail::message_content<message> {
  public:
   /// Makes an empty message.
   message() noexcept = default;
   /// Takes over a block with a message.
   explicit message(detail::receive_block* block) noexcept : block_{block} {}
-  message(message&& other) noexcept : block_{std::exchange(other.block_, nullptr)} {}
+  message(message&& other) noexcept
+      : message_content{}, block_{std::exchange(other.block_, nullptr)} {}
   message& operator=(message&& other) noexcept {
     std::swap(block_, other.block_);
     return *this;
@@ -44,43 +44,6 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
   [[nodiscard]] received_message fields() const noexcept {
     static constexpr ibv_wc none{};
     return block_ != nullptr ? block_->received.success().receive() : received_message{none, false};
-  }
-  /// Returns the bytes of the message; none for a peer's write with immediate.
-  [[nodiscard]] std::span<const std::byte> bytes() const& noexcept ADVERB_LIFETIME_BOUND {
-    return block_ != nullptr ? block_->bytes() : std::span<const std::byte>{};
-  }
-  template <bool Named = false>
-  std::span<const std::byte> bytes() const&& {
-    static_assert(Named,
-                  "the message would be destroyed at the end of the expression, with its bytes: "
-                  "give it a name first");
-    return {};
-  }
-  /// Returns the bytes of the message as text.
-  [[nodiscard]] std::string_view text() const& noexcept ADVERB_LIFETIME_BOUND {
-    const std::span<const std::byte> all = bytes();
-    return {reinterpret_cast<const char*>(all.data()), all.size()};
-  }
-  template <bool Named = false>
-  std::string_view text() const&& {
-    static_assert(Named,
-                  "the message would be destroyed at the end of the expression, with its bytes: "
-                  "give it a name first");
-    return {};
-  }
-  /// Returns the first bytes of the message as a value. Fails with EMSGSIZE if the message is
-  /// shorter. The bytes are those of the peer: check the value before it is used.
-  template <class T>
-  [[nodiscard]] T as(on_failure policy = throwing{}) const {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
-                  "a message can only be copied into a trivially copyable type");
-    T value{};
-    policy.clear();
-    if (bytes().size() < sizeof(T)) [[unlikely]]
-      report_short(sizeof(T), policy);
-    else
-      std::memcpy(&value, bytes().data(), sizeof(T));
-    return value;
   }
   /// Returns the bytes of the message as registered memory, to send them on. The message must stay
   /// until that has completed.
@@ -99,6 +62,11 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
 
  private:
   friend class datagram;
+  friend class detail::message_content<message>;
+
+  [[nodiscard]] std::span<const std::byte> content() const noexcept {
+    return block_ != nullptr ? block_->bytes() : std::span<const std::byte>{};
+  }
 
   static void give_back(detail::receive_block& block) noexcept { block.owner->take_back(block); }
   [[gnu::cold]] void report_short(std::size_t wanted, on_failure policy) const {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include <adverb/async/accept.hpp>
+#include <adverb/async/detail/message_content.hpp>
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/core/detail/hardening.hpp>
@@ -27,7 +27,8 @@ class send_step;
 /// A message that has arrived, or the offer of a longer one. Its memory is posted again when this
 /// object is destroyed; an offer that was not taken is refused then. An empty one means that the
 /// peer has closed the channel. Not thread safe. It must not outlive the loop.
-class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
+class [[nodiscard("a message that is destroyed at once is lost")]] incoming
+    : public detail::message_content<incoming> {
  public:
   /// Makes an empty message.
   incoming() noexcept = default;
@@ -35,7 +36,9 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
   incoming(detail::channel_state& of, detail::arrived_message* taken) noexcept
       : channel_{&of}, message_{taken} {}
   incoming(incoming&& other) noexcept
-      : channel_{other.channel_}, message_{std::exchange(other.message_, nullptr)} {}
+      : message_content{},
+        channel_{other.channel_},
+        message_{std::exchange(other.message_, nullptr)} {}
   incoming& operator=(incoming&& other) noexcept {
     std::swap(channel_, other.channel_);
     std::swap(message_, other.message_);
@@ -73,37 +76,6 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
   [[nodiscard]] bool is_offer() const noexcept {
     return message_ != nullptr && message_->is_offer();
   }
-  /// Returns the bytes of the message; none for an offer.
-  [[nodiscard]] std::span<const std::byte> bytes() const& noexcept ADVERB_LIFETIME_BOUND {
-    if (message_ == nullptr || message_->is_offer()) return {};
-    return message_->block.bytes().subspan(message_->header.front_size());
-  }
-  template <bool Named = false>
-  std::span<const std::byte> bytes() const&& {
-    static_assert(Named,
-                  "the message would be destroyed at the end of the expression, with its bytes: "
-                  "give it a name first");
-    return {};
-  }
-  /// Returns the bytes of the message as text.
-  [[nodiscard]] std::string_view text() const& noexcept ADVERB_LIFETIME_BOUND {
-    const std::span<const std::byte> all = bytes();
-    return {reinterpret_cast<const char*>(all.data()), all.size()};
-  }
-  /// Returns the first bytes of the message as a value. Fails with EMSGSIZE if the message is
-  /// shorter, or an offer. The bytes are those of the peer: check the value before it is used.
-  template <class T>
-  [[nodiscard]] T as(on_failure policy = throwing{}) const {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
-                  "a message can only be copied into a trivially copyable type");
-    T value{};
-    policy.clear();
-    if (bytes().size() < sizeof(T)) [[unlikely]]
-      report_short(sizeof(T), policy);
-    else
-      std::memcpy(&value, bytes().data(), sizeof(T));
-    return value;
-  }
   /// Takes the message into registered memory, at its beginning. The peer writes an offer there by
   /// RDMA. Fails with EMSGSIZE if the memory is shorter than the message, and with ECANCELED if the
   /// peer has withdrawn it. The memory must stay until the step has finished. Destroying the step
@@ -112,7 +84,12 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming {
 
  private:
   friend class receive_into_step;
+  friend class detail::message_content<incoming>;
 
+  [[nodiscard]] std::span<const std::byte> content() const noexcept {
+    if (message_ == nullptr || message_->is_offer()) return {};
+    return message_->block.bytes().subspan(message_->header.front_size());
+  }
   [[gnu::cold]] void report_short(std::size_t wanted, on_failure policy) const {
     policy.report(EMSGSIZE, "messages::incoming::as", [&](failure_description& description) {
       description.explain("the message has {} bytes here, and the type {}",

@@ -13,35 +13,12 @@
 #include <support/catch.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/channel_ends.hpp"
 
 using namespace async_test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// For peers that always answer, however slow the machine is.
-constexpr messages::channel_options few{.receives = 8,
-                                        .block_size = 256,
-                                        .max_frames = 8,
-                                        .connect_timeout = 30s,
-                                        .close_timeout = 50s};
-
-/// A client and a server of one loop.
-struct call_bench {
-  template <class Client, class Server>
-  void run(const Client& client, const Server& server) {
-    here.loop.spawn([&]() -> async::task<> {
-      messages::channel accepted = co_await messages::accept(here.listener, few);
-      co_await server(accepted);
-    });
-    here.loop.spawn([&]() -> async::task<> {
-      messages::channel connected = co_await messages::connect(here.loop, here.address(), few);
-      co_await client(connected);
-    });
-    here.run();
-  }
-  side here;
-};
 
 /// Replies to each request with its number, in the order of a stack.
 async::task<> reply_in_reverse(messages::channel& client, std::size_t at_a_time) {
@@ -58,7 +35,7 @@ async::task<> reply_in_reverse(messages::channel& client, std::size_t at_a_time)
 }  // namespace
 
 TEST_CASE("Replies find their requests in any order") {
-  call_bench bench;
+  both_ends bench;
   constexpr std::uint32_t calls = 40;
   constexpr std::uint32_t at_a_time = 5;
   std::uint32_t right = 0;
@@ -83,7 +60,7 @@ TEST_CASE("Replies find their requests in any order") {
 }
 
 TEST_CASE("A reply that is late is dropped, and the next request gets its own") {
-  call_bench bench;
+  both_ends bench;
   failure late;
   std::uint32_t answered = 0;
   bench.run(
@@ -103,7 +80,7 @@ TEST_CASE("A reply that is late is dropped, and the next request gets its own") 
 }
 
 TEST_CASE("Requests and replies of any size are offered and taken") {
-  call_bench bench;
+  both_ends bench;
   std::size_t size = 0;
   bench.run(
       [&](messages::channel& server) -> async::task<> {
@@ -128,7 +105,7 @@ TEST_CASE("Requests and replies of any size are offered and taken") {
 }
 
 TEST_CASE("Calls end with EPIPE if the peer closes, and with ECANCELED if the caller goes") {
-  call_bench bench;
+  both_ends bench;
   failure closed;
   failure canceled;
   bench.run(
@@ -154,7 +131,7 @@ TEST_CASE("Calls end with EPIPE if the peer closes, and with ECANCELED if the ca
 }
 
 TEST_CASE("A wait for a message ends after its time, and the channel goes on") {
-  call_bench bench;
+  both_ends bench;
   failure late;
   bool came = false;
   bench.run(

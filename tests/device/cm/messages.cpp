@@ -19,19 +19,13 @@
 #include <support/catch.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/channel_ends.hpp"
 #include "cm/child_process.hpp"
 
 using namespace async_test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// For peers that always answer, however slow the machine is.
-constexpr messages::channel_options few{.receives = 8,
-                                        .block_size = 256,
-                                        .max_frames = 8,
-                                        .connect_timeout = 30s,
-                                        .close_timeout = 50s};
 
 /// The byte at a place of a message.
 [[nodiscard]] std::byte byte_at(std::size_t message, std::size_t place) {
@@ -47,32 +41,6 @@ void fill(std::span<std::byte> bytes, std::size_t message) {
     if (bytes[i] != byte_at(message, i)) return false;
   return true;
 }
-
-/// Two channels of one loop.
-struct both_ends {
-  explicit both_ends(messages::channel_options connecting = few,
-                     messages::channel_options accepting = few)
-      : client_options{connecting}, server_options{accepting} {}
-
-  /// Runs a task on each end until nothing is left to do.
-  template <class Client, class Server>
-  void run(const Client& client, const Server& server) {
-    here.loop.spawn([&]() -> async::task<> {
-      messages::channel accepted = co_await messages::accept(here.listener, server_options);
-      co_await server(accepted);
-    });
-    here.loop.spawn([&]() -> async::task<> {
-      messages::channel connected =
-          co_await messages::connect(here.loop, here.address(), client_options);
-      co_await client(connected);
-    });
-    here.run();
-  }
-
-  side here;
-  messages::channel_options client_options;
-  messages::channel_options server_options;
-};
 
 }  // namespace
 

@@ -126,6 +126,8 @@ class channel_state {
   void deliver(arrived_message& which);
   void complete_receipt(arrived_message* which, bool is_written);
   void end(const failure& why);
+  /// Ends the channel and its connection.
+  void fail(const failure& why);
   void violate(session_violation which);
 
   // Frames of this side.

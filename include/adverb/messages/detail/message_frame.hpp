@@ -34,8 +34,6 @@ enum class message_frame_type : std::uint8_t {
   failed,
 };
 
-inline constexpr auto last_frame_type = message_frame_type::failed;
-
 /// The header of a frame: 16 bytes, all numbers little-endian.
 ///
 ///     offset  size  content

@@ -18,6 +18,7 @@
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/messages/detail/message_frame.hpp>
 #include <adverb/messages/detail/message_session.hpp>
+#include <adverb/request/inline_data.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -58,14 +59,8 @@ void add_part(message_parts& all, const Part& part) noexcept {
     all.add(const_buffer{part});
   } else if constexpr (std::is_convertible_v<const Part&, std::string_view>) {
     all.add(std::as_bytes(std::span{std::string_view{part}}));
-  } else if constexpr (std::is_convertible_v<const Part&, std::span<const std::byte>>) {
-    all.add(std::span<const std::byte>{part});
   } else {
-    static_assert(
-        std::is_trivially_copyable_v<Part>,
-        "a part of a message is registered memory, bytes, text, or a value of a trivially "
-        "copyable type");
-    all.add(std::as_bytes(std::span<const Part, 1>{&part, 1}));
+    all.add(inline_data{part}.bytes());
   }
 }
 

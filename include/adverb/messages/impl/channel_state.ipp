@@ -191,8 +191,15 @@ ADVERB_FUNC void channel_state::violate(session_violation which) {
       writer.put("a frame of the peer violates the protocol: ").put(describe(which));
     });
   });
+  fail(why);
+}
+
+// A waiter that is resumed may destroy the channel.
+ADVERB_FUNC void channel_state::fail(const failure& why) {
+  add_reference();
   end(why);
   cancel();
+  release();
 }
 
 // Every reference is taken before: what is resumed may destroy the channel.
@@ -438,10 +445,7 @@ ADVERB_FUNC void channel_state::tick(timer& which) {
           "no frame of the peer came within dead_after, although it was probed; possible causes: "
           "its process is stopped, its loop is busy or does not run, or the network is down");
     });
-    self.add_reference();
-    self.end(why);
-    self.cancel();
-    return self.release();
+    return self.fail(why);
   }
   self.loop_->set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
   self.add_reference();
@@ -457,10 +461,7 @@ ADVERB_FUNC void channel_state::close_expired(timer& which) {
                          [](failure_description& description) {
                            description.explain("the peer did not confirm within close_timeout");
                          });
-  self.add_reference();
-  self.end(why);
-  self.cancel();
-  self.release();
+  self.fail(why);
 }
 
 // Messages on their way.
