@@ -5,4 +5,5 @@
 #include <adverb/async.hpp>
 #include <adverb/messages/caller.hpp>
 #include <adverb/messages/channel.hpp>
+#include <adverb/messages/channel_listener.hpp>
 #include <adverb/messages/channel_options.hpp>

@@ -26,7 +26,9 @@ class request_queue : public async_event_target {
       : loop_{&loop},
         most_requests_{options.backlog > 0 ? static_cast<std::size_t>(options.backlog)
                                            : default_backlog},
-        listener_{cm::listener<Transport>::create(loop.channel(), address, options, policy)} {
+        listener_{loop.has_channel(policy)
+                      ? cm::listener<Transport>::create(loop.channel(), address, options, policy)
+                      : cm::listener<Transport>{}} {
     if (listener_) listener_.set_user_context(static_cast<async_event_target*>(this));
   }
   request_queue(const request_queue&) = delete;

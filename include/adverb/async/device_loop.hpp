@@ -14,6 +14,7 @@
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/detail/loop_devices.hpp>
+#include <adverb/async/detail/loop_sockets.hpp>
 #include <adverb/async/detail/loop_tasks.hpp>
 #include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/async/detail/timer_queue.hpp>
@@ -23,6 +24,8 @@
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/detail/hardening.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/version.hpp>
 
@@ -100,7 +103,8 @@ struct device_loop_options {
 /// Not thread safe.
 class device_loop {
  public:
-  /// Makes a loop without devices. Wraps: rdma_create_event_channel(3).
+  /// Makes a loop without devices. On a machine without RDMA, the first use of a connection or of
+  /// a listener fails, and the rest can be used. Wraps: rdma_create_event_channel(3).
   explicit device_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
   device_loop(const device_loop&) = delete;
   device_loop& operator=(const device_loop&) = delete;
@@ -159,6 +163,10 @@ class device_loop {
   /// Watches the descriptor of a source, or reports a failure.
   using watch_function = void(void* argument, event_source& source, on_failure policy);
 
+  /// Returns the TCP sockets of the loop, and has their descriptor watched. Returns null on
+  /// failure.
+  [[nodiscard]] detail::loop_sockets* sockets(on_failure policy);
+
   /// Returns the lookups of names, and has their descriptor watched. `look_up` awaits them.
   [[nodiscard]] detail::name_lookups* lookups(on_failure policy);
 
@@ -175,6 +183,16 @@ class device_loop {
   /// Has `wake` called, with `argument`, when there is something new for `run_pending`. It must not
   /// call `run_pending` itself.
   void set_wake(void (*wake)(void* argument), void* argument) noexcept;
+
+  /// Runs a loop until something is done. Returns false if it was stopped before.
+  using run_function = bool(device_loop& loop, const bool& is_done);
+  /// Runs the loop until something is done. Returns false if it was stopped before. It must be an
+  /// `event_loop` that does not run.
+  [[nodiscard]] bool run_until(const bool& is_done) {
+    detail::require(run_until_ != nullptr, "async::wait",
+                    "the loop is no event_loop: the program that owns it runs it");
+    return run_until_(*this, is_done);
+  }
 
   /// Polls the completions of every device for a while, as `device_loop_options::waiting` selects.
   /// Returns true if the loop must not sleep yet: look at the descriptors without waiting, and call
@@ -196,8 +214,15 @@ class device_loop {
 
   /// Returns the options of the loop.
   [[nodiscard]] const device_loop_options& options() const noexcept { return options_; }
-  /// Returns the channel of the connection manager.
+  /// Returns the channel of the connection manager; empty on a machine without RDMA.
   [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }
+  /// Returns true if this machine has RDMA: there is a channel. Reports why not otherwise.
+  [[nodiscard]] bool has_channel(on_failure policy) const {
+    policy.clear();
+    if (no_channel_) [[unlikely]]
+      policy.report(no_channel_);
+    return !no_channel_;
+  }
   /// Returns a device with room for another link. Fails with EINVAL if the options of the link are
   /// impossible. Returns null on failure.
   [[nodiscard]] detail::loop_device* device_for(context_ref context,
@@ -279,6 +304,8 @@ class device_loop {
     completed.leave();
     if (senders_.empty()) wake();
   }
+  /// Has the destructor resume a waiter that is in no list: the loop ends.
+  void tell_end_to(waiter& which) noexcept { at_end_.push_back(which); }
   /// Returns a code without an error: the constructor of std::error_code would call a function.
   [[nodiscard]] const std::error_code& no_error() const noexcept { return no_error_; }
   /// Returns the time after `length`, or up to 10 milliseconds later, in nanoseconds of
@@ -286,6 +313,8 @@ class device_loop {
   [[nodiscard]] static std::int64_t soon(timeout length) noexcept;
 
  protected:
+  /// Names the function that runs the loop.
+  void set_run_until(run_function* function) noexcept { run_until_ = function; }
   /// Ends what the destructor ends, earlier.
   [[gnu::cold]] void end_all() noexcept;
   /// Returns the time of the first timer, in nanoseconds of CLOCK_MONOTONIC; the latest time if
@@ -313,9 +342,12 @@ class device_loop {
   }
 
   device_loop_options options_;
+  /// Why there is no channel.
+  failure no_channel_;
   cm::event_channel channel_;
   manager_source manager_;
   std::unique_ptr<detail::name_lookups> lookups_;
+  std::unique_ptr<detail::loop_sockets> sockets_;
   detail::timer_queue timers_;
   detail::loop_devices devices_;
   std::vector<std::unique_ptr<detail::link>> links_;
@@ -323,8 +355,10 @@ class device_loop {
   waiter_list to_resume_;
   waiter_list sleepers_;
   waiter_list senders_;
+  waiter_list at_end_;
   watch_function* watch_ = nullptr;
   void* watch_argument_ = nullptr;
+  run_function* run_until_ = nullptr;
   void (*wake_)(void*) = nullptr;
   void* wake_argument_ = nullptr;
   detail::deadline end_of_spin_;

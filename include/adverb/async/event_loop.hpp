@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <concepts>
+#include <exception>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -37,6 +39,14 @@ class event_loop : public device_loop {
   /// posted has been called, or until `stop`. Rethrows the exception of a task or of a posted
   /// function, and can then be called again: it goes on with the next.
   void run();
+  /// Runs a task, and the loop until it has ended: for programs that block. Rethrows its exception.
+  /// Throws ECANCELED if the loop is stopped first. The other tasks of the loop go on meanwhile,
+  /// and an exception of theirs leaves this call.
+  ///
+  ///     messages::channel client = loop.wait(listener.accept());
+  template <class T>
+  T wait(task<T> started);
+
   /// Has `run` return, or the next `run` if this one is returning already. Thread safe; may be
   /// called by a signal handler.
   void stop() noexcept;
@@ -100,14 +110,18 @@ class event_loop : public device_loop {
   /// While the loop runs.
   class running;
   [[nodiscard]] bool must_run() const noexcept {
+    if (waits_for_ != nullptr) return !*waits_for_;
     return has_work() || to_call_ != nullptr || !posted_.empty();
   }
   void turn();
+  [[nodiscard]] bool run_to(const bool& is_done);
 
   detail::epoll epoll_;
   detail::event_descriptor wake_;
   std::unique_ptr<signal_source> signals_;
   bool is_running_ = false;
+  /// True when the wait of a thread in `run_until` is over; null if no thread waits.
+  const bool* waits_for_ = nullptr;
   bool is_stopped_ = false;
   std::atomic<bool> is_stop_requested_ = false;
   /// The posted functions that the loop has not taken, the last one first.
@@ -117,6 +131,32 @@ class event_loop : public device_loop {
   /// Sources with more to do. Null in the place of a source that is not watched any more.
   std::vector<event_source*> unfinished_;
 };
+
+template <class T>
+T event_loop::wait(task<T> started) {
+  // The task may outlive this call.
+  struct outcome {
+    std::optional<std::conditional_t<std::is_void_v<T>, bool, T>> result;
+    std::exception_ptr failure;
+    bool is_done = false;
+  };
+  const auto shared = std::make_shared<outcome>();
+  spawn(
+      [](task<T> all, std::shared_ptr<outcome> to) -> task<void> {
+        if constexpr (std::is_void_v<T>)
+          co_await std::move(all);
+        else
+          to->result.emplace(co_await std::move(all));
+      }(std::move(started), shared),
+      [shared](std::exception_ptr why) {
+        shared->failure = std::move(why);
+        shared->is_done = true;
+      });
+  const bool has_ended = run_until(shared->is_done);
+  if (shared->failure) std::rethrow_exception(shared->failure);
+  if (!has_ended) detail::report_cancelled(throwing{}, "event_loop::wait");
+  if constexpr (!std::is_void_v<T>) return std::move(*shared->result);
+}
 
 }  // namespace adverb::inline ADVERB_ABI::async
 

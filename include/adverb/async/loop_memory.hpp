@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -31,6 +32,8 @@ class [[nodiscard]] loop_memory {
   loop_memory(device_loop& loop, context_ref context, std::size_t size,
               access_rights rights = access_right::local_write, on_failure policy = throwing{})
       : loop_{&loop}, context_{context}, memory_{loop.keep_memory(context, size, rights, policy)} {}
+  /// Allocates memory that is not registered, for channels over TCP.
+  explicit loop_memory(std::size_t size) : memory_{new detail::kept_memory{size}} {}
   loop_memory(loop_memory&& other) noexcept
       : loop_{other.loop_},
         context_{other.context_},
@@ -43,23 +46,33 @@ class [[nodiscard]] loop_memory {
     return *this;
   }
   ~loop_memory() {
-    if (memory_ != nullptr) loop_->give_back_memory(context_, *memory_);
+    if (memory_ == nullptr) return;
+    if (loop_ != nullptr)
+      loop_->give_back_memory(context_, *memory_);
+    else
+      delete memory_;
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return memory_ != nullptr; }
 
   /// Returns the memory.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept {
-    return {memory().bytes.get(), memory().region.size()};
+    return {memory().bytes.get(), memory().length};
   }
-  /// Returns the registration, for keys and remote buffers.
+  /// Returns the registration, for keys and remote buffers. It is empty if there is none.
   [[nodiscard]] memory_region_ref region() const noexcept { return memory().region; }
   /// Returns all of the memory as a buffer.
-  [[nodiscard]] mutable_buffer buffer() const noexcept { return memory().region.buffer(); }
+  [[nodiscard]] mutable_buffer buffer() const noexcept {
+    if (loop_ != nullptr) [[likely]]
+      return memory().region.buffer();
+    return {adopt, ibv_sge{reinterpret_cast<std::uintptr_t>(memory().bytes.get()),
+                           static_cast<std::uint32_t>(memory().length), 0}};
+  }
   /// Returns a part of the memory as a buffer. Fails with ERANGE if it exceeds the memory.
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t size,
                                      on_failure policy = throwing{}) const {
-    return memory().region.slice(offset, size, policy);
+    return loop_ != nullptr ? memory().region.slice(offset, size, policy)
+                            : buffer().slice(offset, size, policy);
   }
 
  private:

@@ -42,6 +42,16 @@ namespace adverb::inline ADVERB_ABI::detail {
 template <class Step>
 concept async_step_type = requires { typename Step::template operation<Step>; };
 
+class unknown_operation;
+/// The result of the operations of a step.
+template <class Step>
+using async_result_of =
+    decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
+        std::declval<on_failure>()));
+
+template <class Step>
+class blocking_operation;
+
 /// The base of every step, with the destination of its failure.
 template <class Step>
 class async_step {
@@ -54,6 +64,17 @@ class async_step {
   }
   /// Returns where the failure goes.
   [[nodiscard]] on_failure policy() const noexcept { return policy_; }
+
+  /// Runs the loop until the step has finished, and returns its result: for programs that block.
+  /// The tasks of the loop go on meanwhile, and not between the waits. Fails with ECANCELED if the
+  /// loop is stopped first. The loop must be an `event_loop` that does not run. The exception of a
+  /// task leaves this call, and cancels the step.
+  ///
+  ///     server.send(request).wait();
+  template <class Result = Step>
+  async_result_of<Result> wait() const {
+    return blocking_operation<Result>{static_cast<const Step&>(*this)}.wait();
+  }
 
   /// Starts the step with a completion token of Asio. Needs <adverb/asio.hpp>.
   // Asio's awaitable tries a pointer to its frame before it sees that this is an operation.
@@ -82,12 +103,28 @@ class async_step {
   on_failure policy_ = throwing{};
 };
 
-class unknown_operation;
-/// The result of the operations of a step.
+/// Runs a step while a thread waits for it.
 template <class Step>
-using async_result_of =
-    decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
-        std::declval<on_failure>()));
+class blocking_operation : public Step::template operation<blocking_operation<Step>> {
+  using base = typename Step::template operation<blocking_operation<Step>>;
+
+ public:
+  explicit blocking_operation(const Step& step) : base{step}, step_{&step} {}
+
+  [[nodiscard]] async_result_of<Step> wait() {
+    if (this->start() && !step_->loop().run_until(is_done_)) [[unlikely]] {
+      report_cancelled(step_->policy(), "async::wait");
+      return async_result_of<Step>();
+    }
+    return this->take(step_->policy());
+  }
+  /// Called when the operation has finished.
+  void finished() noexcept { is_done_ = true; }
+
+ private:
+  const Step* step_;
+  bool is_done_ = false;
+};
 
 /// True if a request refers to a list of buffers of the program.
 template <class Request>

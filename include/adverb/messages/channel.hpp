@@ -4,14 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include <adverb/async/accept.hpp>
 #include <adverb/async/detail/message_content.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/event_loop.hpp>
+#include <adverb/async/loop_memory.hpp>
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/core/detail/hardening.hpp>
@@ -277,7 +280,8 @@ class close_step : public detail::async_step<close_step> {
   detail::channel_state* channel_;
 };
 
-/// A channel of whole messages of any size, in order, over a reliable connection (RC or iWARP):
+/// A channel of whole messages of any size, in order, over a reliable connection (RC or iWARP), or
+/// over TCP where a machine has no RDMA:
 ///
 ///     messages::channel server = co_await messages::connect(loop, "storage-1", 7471);
 ///     co_await server.send(request);
@@ -289,7 +293,8 @@ class close_step : public detail::async_step<close_step> {
 /// offered: its receiver takes it into its memory (`incoming::receive_into`), where RDMA writes it
 /// without a copy, or refuses it. A key is valid for one message.
 ///
-/// Its functions return steps to await, as those of `async::connection` do. Destroying the channel
+/// Its functions return steps to await, as those of `async::connection` do; a program that blocks
+/// calls `wait` of each. Destroying the channel
 /// ends it without blocking, and loses what the peer has not received (`unconfirmed`); `close` does
 /// not. Not thread safe: used by the thread of its loop, which must outlive it.
 class [[nodiscard]] channel {
@@ -298,8 +303,10 @@ class [[nodiscard]] channel {
   channel() noexcept = default;
   /// Takes over the state of a channel.
   explicit channel(detail::channel_state& of) noexcept : state_{&of} {}
-  channel(channel&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
+  channel(channel&& other) noexcept
+      : own_loop_{std::move(other.own_loop_)}, state_{std::exchange(other.state_, nullptr)} {}
   channel& operator=(channel&& other) noexcept {
+    std::swap(own_loop_, other.own_loop_);
     std::swap(state_, other.state_);
     return *this;
   }
@@ -343,19 +350,24 @@ class [[nodiscard]] channel {
   /// Returns why the channel makes no progress, as far as it can be seen here. Empty if there is no
   /// such reason.
   [[nodiscard]] std::string_view why_stalled() const noexcept { return state().why_stalled(); }
-  /// Returns the domain in which to register memory for messages.
+  /// Returns what the channel runs over: RDMA or TCP.
+  [[nodiscard]] network over() const noexcept { return state().carrier().network(); }
+  /// Returns the domain in which to register memory for messages. It is empty over TCP, which needs
+  /// no registration.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return state().connection().protection_domain();
+    return state().carrier().protection_domain();
   }
-  /// Returns new registered memory for messages of this channel, which the loop keeps until the
-  /// device has let go of it. Wraps: ibv_reg_mr(3).
+  /// Returns new memory for messages of this channel, registered over RDMA, which the loop keeps
+  /// until the device has let go of it. Wraps: ibv_reg_mr(3).
   [[nodiscard]] async::loop_memory memory(std::size_t size,
                                           access_rights rights = access_right::local_write,
                                           on_failure policy = throwing{}) const {
-    return state().connection().memory(size, rights, policy);
+    return state().carrier().memory(size, rights, policy);
   }
 
   // For the operations, and for the layers above.
+  /// Takes over the loop of the channel.
+  void keep(std::unique_ptr<async::event_loop> loop) noexcept { own_loop_ = std::move(loop); }
   /// Returns the state of the channel, which must not be empty.
   [[nodiscard]] detail::channel_state& state() const noexcept {
     detail::require(state_ != nullptr, "messages::channel",
@@ -364,24 +376,27 @@ class [[nodiscard]] channel {
   }
 
  private:
+  std::unique_ptr<async::event_loop> own_loop_;
   detail::channel_state* state_ = nullptr;
 };
 
-/// Connects to a listener of channels, at an address, or at a port of a host given by name. Fails
-/// with EPROTO if the peer is none. Tasks for coroutines of tasks. Wraps: rdma_connect(3).
+/// Connects to a `messages::listener`, at an address, or at a port of a host given by name. Fails
+/// with EPROTO if the peer is none. `network::any` means up to two seconds of RDMA,
+/// and then TCP. Tasks for coroutines of tasks. Wraps: rdma_connect(3), connect(2).
 [[nodiscard]] async::task<channel> connect(async::device_loop& loop, cm::socket_address address,
                                            channel_options options = {});
 [[nodiscard]] async::task<channel> connect(async::device_loop& loop, std::string host,
                                            std::uint16_t port, channel_options options = {});
 
-/// Accepts the next request for a channel:
+/// Connects a program that blocks, with a loop of the channel's own: each step waits.
 ///
-///     async::listener listener{loop, cm::socket_address::any(7471)};
-///     while (true) loop.spawn(serve(co_await messages::accept(listener)));
+///     const messages::channel server = messages::connect("storage-1", 7471);
+///     server.send(std::string_view{"hello"}).wait();
+///     const messages::incoming answer = server.next().within(1s).wait();
 ///
-/// Requests of peers that are none are rejected. A peer that does not finish the handshake ends
-/// this step only. Wraps: rdma_accept(3).
-[[nodiscard]] async::task<channel> accept(async::listener& listener, channel_options options = {});
+/// Every message must be destroyed before the channel.
+[[nodiscard]] channel connect(const cm::socket_address& address, channel_options options = {});
+[[nodiscard]] channel connect(std::string host, std::uint16_t port, channel_options options = {});
 
 }  // namespace adverb::inline ADVERB_ABI::messages
 

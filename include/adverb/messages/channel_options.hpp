@@ -9,9 +9,19 @@
 
 namespace adverb::inline ADVERB_ABI::messages {
 
+/// The network of a channel.
+enum class network : std::uint8_t {
+  /// RDMA where both ends have it, and TCP otherwise.
+  any,
+  rdma,
+  tcp,
+};
+
 /// The options of one end of a channel. The ends may differ: each respects the sizes of the other,
 /// and the smaller of both `longest` and `dead_after` holds for both.
 struct channel_options {
+  /// The network that the channel may have. `channel::over` returns which it became.
+  network over = network::any;
   /// Number of messages that the peer can send before the program has taken the first, plus two
   /// that are kept for answers. At least 4.
   std::uint32_t receives = 32;
@@ -25,6 +35,9 @@ struct channel_options {
   /// The time without a sign of life of the peer's process after which the channel ends with
   /// ETIMEDOUT, at least 20 milliseconds. An idle peer is probed, and its loop answers.
   timeout dead_after = detail::seconds{10};
+  /// The program runs the loop only while it waits, so the peer does not take its silence for its
+  /// death. The end of its machine, or of its process, still ends the channel.
+  bool is_blocking = false;
   /// The time for the peer to answer a connect, and to complete an accepted connection.
   timeout connect_timeout = detail::seconds{10};
   /// The time for the peer to confirm `close`.

@@ -196,8 +196,8 @@ TEST_CASE("Echoing senders allocate nothing", "[ibv_post_send][ibv_get_cq_event]
 }
 
 /// Echoes the messages of a channel, and replies to its requests.
-async::task<> echo_channel(side& here) {
-  messages::channel client = co_await messages::accept(here.listener);
+async::task<> echo_channel(messages::listener& listener) {
+  messages::channel client = co_await listener.accept();
   while (const messages::incoming got = co_await client.next()) {
     if (got.is_request())
       co_await got.reply(got.bytes());
@@ -209,9 +209,11 @@ async::task<> echo_channel(side& here) {
 TEST_CASE("Messages of channels allocate nothing", "[ibv_post_send]") {
   side here;
   steady_state state{1};
-  here.loop.spawn(echo_channel(here));
+  messages::listener listener{here.loop, every_address()};
+  here.loop.spawn(echo_channel(listener));
   here.loop.spawn([&]() -> async::task<> {
-    messages::channel server = co_await messages::connect(here.loop, here.address());
+    messages::channel server =
+        co_await messages::connect(here.loop, device_address(listener.port()));
     const async::loop_memory memory = server.memory(1000);
     for (int round = 1; round <= steady_state::rounds; ++round) {
       co_await server.send(round, memory.buffer());
@@ -228,9 +230,11 @@ TEST_CASE("Messages of channels allocate nothing", "[ibv_post_send]") {
 TEST_CASE("Requests and replies of channels allocate nothing", "[ibv_post_send]") {
   side here;
   steady_state state{1};
-  here.loop.spawn(echo_channel(here));
+  messages::listener listener{here.loop, every_address()};
+  here.loop.spawn(echo_channel(listener));
   here.loop.spawn([&]() -> async::task<> {
-    messages::channel server = co_await messages::connect(here.loop, here.address());
+    messages::channel server =
+        co_await messages::connect(here.loop, device_address(listener.port()));
     {
       messages::caller ask{server};
       for (int round = 1; round <= steady_state::rounds; ++round) {

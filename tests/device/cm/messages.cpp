@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Channels of messages: sizes, order, credits, offers, ends.
+// Channels of messages over RDMA.
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <future>
 #include <system_error>
-#include <utility>
+#include <thread>
 #include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
+#include <support/channel_cases.hpp>
 
 #include "cm/async_side.hpp"
 #include "cm/channel_ends.hpp"
@@ -25,257 +21,48 @@
 using namespace async_test;
 using namespace std::chrono_literals;
 
-namespace {
-
-/// The byte at a place of a message.
-[[nodiscard]] std::byte byte_at(std::size_t message, std::size_t place) {
-  return static_cast<std::byte>(message * 31 + place * 7 + place / 256);
-}
-
-void fill(std::span<std::byte> bytes, std::size_t message) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_at(message, i);
-}
-
-[[nodiscard]] bool is_filled(std::span<const std::byte> bytes, std::size_t message) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != byte_at(message, i)) return false;
-  return true;
-}
-
-}  // namespace
-
-TEST_CASE("Channels carry messages of every size, in order", "[rdma_connect][rdma_accept]") {
-  both_ends both;
-  const std::vector<std::size_t> sizes{0, 1, 239, 240, 241, 4096, 100'000, 5, 1 << 20, 240, 7};
-  std::vector<std::size_t> arrived;
-  bool is_intact = true;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        const async::loop_memory memory = server.memory(1 << 20);
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-          fill(memory.bytes().first(sizes[i]), i);
-          co_await server.send(memory.slice(0, sizes[i]));
-        }
-        co_await server.close();
-        CHECK(server.unconfirmed() == 0);
-      },
-      [&](messages::channel& client) -> async::task<> {
-        const async::loop_memory target = client.memory(1 << 20);
-        while (messages::incoming got = co_await client.next()) {
-          is_intact = is_intact && got.is_offer() == (got.size() > client.longest_eager());
-          if (got.is_offer()) {
-            co_await got.receive_into(target.buffer());
-            is_intact = is_intact && is_filled(target.bytes().first(got.size()), arrived.size());
-          } else {
-            is_intact = is_intact && is_filled(got.bytes(), arrived.size());
-          }
-          arrived.push_back(got.size());
-        }
-        co_await client.close();
-      });
-  CHECK(arrived == sizes);
-  CHECK(is_intact);
-}
-
-TEST_CASE("A message has copied parts and registered memory behind them") {
-  both_ends both;
-  struct header {
-    std::uint32_t key;
-    std::uint32_t size;
-  };
-  int checked = 0;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        const async::loop_memory memory = server.memory(10'000);
-        fill(memory.bytes(), 3);
-        co_await server.send(header{7, 100}, std::string_view{"name"}, memory.slice(0, 100));
-        co_await server.send(header{8, 9000}, memory.slice(0, 4000), memory.slice(4000, 5000));
-        co_await server.close();
-      },
-      [&](messages::channel& client) -> async::task<> {
-        const messages::incoming first = co_await client.next();
-        CHECK(first.as<header>().key == 7);
-        CHECK(first.text().substr(sizeof(header), 4) == "name");
-        CHECK(is_filled(first.bytes().subspan(sizeof(header) + 4), 3));
-        ++checked;
-        messages::incoming second = co_await client.next();
-        const async::loop_memory target = client.memory(second.size());
-        co_await second.receive_into(target.buffer());
-        header read{};
-        std::memcpy(&read, target.bytes().data(), sizeof read);
-        CHECK(read.key == 8);
-        CHECK(is_filled(target.bytes().subspan(sizeof(header)), 3));
-        ++checked;
-        const messages::incoming end = co_await client.next();
-        CHECK_FALSE(end);
-      });
-  CHECK(checked == 2);
-}
-
-TEST_CASE("A sender waits while the program of the peer holds its messages") {
-  both_ends both;
-  std::uint32_t sent = 0;
-  std::uint32_t sent_while_held = 0;
-  std::string stall;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        for (; sent < 40; ++sent) co_await server.send(sent);
-        co_await server.close();
-      },
-      [&](messages::channel& client) -> async::task<> {
-        std::vector<messages::incoming> held;
-        for (int i = 0; i < 6; ++i) held.push_back(co_await client.next());
-        co_await async::sleep_for(both.here.loop, 50ms);
-        sent_while_held = sent;
-        stall = client.why_stalled();
-        held.clear();
-        std::uint32_t expected = 6;
-        while (const messages::incoming got = co_await client.next())
-          if (got.as<std::uint32_t>() == expected) ++expected;
-        CHECK(expected == 40);
-      });
-  CHECK(sent_while_held == 6);
-  CHECK(sent == 40);
-}
-
-TEST_CASE("A refused message fails at its sender, and the channel goes on") {
-  both_ends both;
-  failure refused;
-  std::string last;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        const async::loop_memory memory = server.memory(1000);
-        co_await server.send(memory.buffer()).report_to(refused);
-        co_await server.send(std::string_view{"after it"});
-        co_await server.close();
-      },
-      [&](messages::channel& client) -> async::task<> {
-        {
-          const messages::incoming offer = co_await client.next();
-          CHECK(offer.is_offer());
-          CHECK(offer.bytes().empty());
-        }
-        while (const messages::incoming next = co_await client.next()) last = next.text();
-      });
-  CHECK(refused.code() == std::errc::connection_refused);
-  CHECK(last == "after it");
-}
-
-TEST_CASE("Both ends offer messages at once, and take those of the other") {
-  both_ends both;
-  int taken = 0;
-  const auto exchange = [&](messages::channel& self) -> async::task<> {
-    constexpr std::size_t size = 50'000;
-    constexpr std::size_t messages = 20;
-    const async::loop_memory memory = self.memory(size);
-    const async::loop_memory target = self.memory(size);
-    fill(memory.bytes(), 1);
-    async::event is_sent{both.here.loop};
-    both.here.loop.spawn([&]() -> async::task<> {
-      for (std::size_t i = 0; i < messages; ++i) co_await self.send(memory.buffer());
-      is_sent.set();
-    });
-    for (std::size_t i = 0; i < messages; ++i) {
-      messages::incoming got = co_await self.next();
-      std::ranges::fill(target.bytes(), std::byte{});
-      co_await got.receive_into(target.buffer());
-      if (is_filled(target.bytes(), 1)) ++taken;
-    }
-    co_await is_sent.wait();
-    co_await self.close();
-  };
-  both.run(exchange, exchange);
-  CHECK(taken == 40);
-}
-
-TEST_CASE("A channel whose peer goes without closing it fails, and counts what may be lost") {
-  both_ends both;
-  failure why;
-  std::uint32_t unconfirmed = 0;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        co_await server.send(1);
-        co_await server.send(2);
-        const messages::incoming none = co_await server.next().report_to(why);
-        CHECK_FALSE(none);
-        unconfirmed = server.unconfirmed();
-      },
-      [&](messages::channel& client) -> async::task<> {
-        const messages::incoming first = co_await client.next();
-        CHECK(first.as<int>() == 1);
-      });
-  CHECK(why.code() == std::errc::connection_reset);
-  CHECK(unconfirmed > 0);
-}
-
-TEST_CASE("A message fails if it is longer than agreed, or too long to be copied") {
-  messages::channel_options brief = few;
-  brief.longest = 1000;
-  both_ends both{few, brief};
-  failure too_long;
-  failure not_registered;
-  failure too_small;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        const std::vector<std::byte> bytes(2000);
-        const async::loop_memory memory = server.memory(1000);
-        co_await server.send(bytes).report_to(too_long);
-        co_await server.send(std::span{bytes}.first(1000)).report_to(not_registered);
-        co_await server.send(memory.buffer());
-        co_await server.close();
-      },
-      [&](messages::channel& client) -> async::task<> {
-        const async::loop_memory target = client.memory(1000);
-        messages::incoming got = co_await client.next();
-        co_await got.receive_into(target.slice(0, 999)).report_to(too_small);
-        co_await got.receive_into(target.buffer());
-        got = messages::incoming{};
-        got = co_await client.next();
-        CHECK_FALSE(got);
-      });
-  CHECK(too_long.code() == std::errc::message_size);
-  CHECK(not_registered.code() == std::errc::no_buffer_space);
-  CHECK(too_small.code() == std::errc::message_size);
-}
-
 TEST_CASE("A peer that is no channel is refused on both sides") {
-  side here;
+  channel_test::both_ends here;
   failure of_connection;
+  std::error_code of_accept;
   std::error_code of_channel;
   here.loop.spawn([&]() -> async::task<> {
     const async::connection none =
         co_await async::connect(here.loop, here.address(), small).report_to(of_connection);
     CHECK_FALSE(none);
     here.listener.cancel_waits();
-  });
-  here.loop.spawn([&]() -> async::task<> {
+    async::listener plain{here.loop, every_address()};
+    here.loop.spawn([&]() -> async::task<> {
+      const async::connection accepted = co_await plain.accept(small);
+      const async::message end = co_await accepted.next();
+      CHECK_FALSE(end);
+    });
     try {
-      const messages::channel none = co_await messages::accept(here.listener);
-    } catch (const std::system_error& why) {
-      CHECK(why.code() == std::errc::operation_canceled);
-    }
-    const async::connection plain = co_await here.listener.accept(small);
-    const async::message end = co_await plain.next();
-    CHECK_FALSE(end);
-  });
-  here.loop.spawn([&]() -> async::task<> {
-    while (!of_connection) co_await async::sleep_for(here.loop, 1ms);
-    try {
-      const messages::channel none = co_await messages::connect(here.loop, here.address(), few);
+      const messages::channel refused =
+          co_await messages::connect(here.loop, device_address(plain.port()), here.client_options);
     } catch (const std::system_error& why) {
       of_channel = why.code();
     }
+    co_await async::sleep_for(here.loop, 100ms);
   });
-  here.run();
+  here.loop.spawn([&]() -> async::task<> {
+    try {
+      const messages::channel none = co_await here.listener.accept();
+    } catch (const std::system_error& why) {
+      of_accept = why.code();
+    }
+  });
+  here.loop.run();
   CHECK(of_connection.code() == rejected_by_program());
+  CHECK(of_accept == std::errc::operation_canceled);
   CHECK(of_channel == std::errc::protocol_error);
 }
 
 TEST_CASE("role: a server of a channel", "[.]") {
-  side here;
-  child_process::say(here.port());
+  channel_test::both_ends here;
+  child_process::say(here.listener.port());
   here.loop.spawn([&]() -> async::task<> {
-    const messages::channel accepted = co_await messages::accept(here.listener, few);
+    const messages::channel accepted = co_await here.listener.accept();
     while (const messages::incoming got = co_await accepted.next()) child_process::say();
   });
   here.loop.run();
@@ -288,7 +75,7 @@ TEST_CASE("A killed or stopped peer ends the channel, and an idle one does not")
     async::event_loop loop;
     failure why;
     loop.spawn([&]() -> async::task<> {
-      messages::channel_options options = few;
+      messages::channel_options options = channel_test::few_receives();
       options.dead_after = 1s;
       messages::channel client = co_await messages::connect(loop, address, options);
       co_await client.send(std::string_view{"hello"});
@@ -308,33 +95,6 @@ TEST_CASE("A killed or stopped peer ends the channel, and an idle one does not")
   }
 }
 
-TEST_CASE("One listener serves many channels, of which a slow one delays no other") {
-  constexpr int clients = 16;
-  side here;
-  int answers = 0;
-  here.loop.spawn([&]() -> async::task<> {
-    for (int i = 0; i < clients; ++i) {
-      here.loop.spawn([](messages::channel client) -> async::task<> {
-        while (const messages::incoming got = co_await client.next())
-          co_await client.send(got.bytes());
-      }(co_await messages::accept(here.listener, few)));
-    }
-  });
-  for (int i = 0; i < clients; ++i)
-    here.loop.spawn([&, i]() -> async::task<> {
-      messages::channel server = co_await messages::connect(here.loop, here.address(), few);
-      for (int round = 0; round < 10; ++round) {
-        co_await server.send(i * 100 + round);
-        if (i == 0) co_await async::sleep_for(here.loop, 20ms);
-        const messages::incoming answer = co_await server.next();
-        if (answer.as<int>() == i * 100 + round) ++answers;
-      }
-      co_await server.close();
-    });
-  here.run();
-  CHECK(answers == clients * 10);
-}
-
 TEST_CASE("A frame that violates the protocol ends the channel with EPROTO") {
   const auto header = [](detail::message_frame made) {
     const auto bytes = made.encode();
@@ -351,17 +111,18 @@ TEST_CASE("A frame that violates the protocol ends the channel with EPROTO") {
       header({.type = type::credit, .granted = 0x8000'0000}),
   };
   for (const std::vector<std::byte>& frame : frames) {
-    side here;
+    channel_test::both_ends here;
     failure why;
     here.loop.spawn([&]() -> async::task<> {
-      const messages::channel accepted = co_await messages::accept(here.listener, few);
+      const messages::channel accepted = co_await here.listener.accept();
       const messages::incoming none = co_await accepted.next().report_to(why);
       CHECK_FALSE(none);
     });
     here.loop.spawn([&]() -> async::task<> {
       async::connection_options options = small;
       options.block_size = 256;
-      options.connection.private_data = detail::handshake::of(few, throwing{}).encode();
+      options.connection.private_data =
+          detail::handshake::of(channel_test::few_receives(), throwing{}).encode();
       const async::connection rude = co_await async::connect(here.loop, here.address(), options);
       const async::loop_memory memory = rude.memory(frame.size());
       std::ranges::copy(frame, memory.bytes().begin());
@@ -369,79 +130,61 @@ TEST_CASE("A frame that violates the protocol ends the channel with EPROTO") {
       co_await rude.send(memory.buffer()).report_to(ignored);
       const async::message end = co_await rude.next().report_to(ignored);
     });
-    here.run();
+    here.loop.run();
     CHECK(why.code() == std::errc::protocol_error);
   }
 }
 
-TEST_CASE("Channels that end at random places lose nothing without notice") {
-  constexpr int rounds = 60;
-  std::uint32_t lost = 0;
-  std::uint32_t unconfirmed = 0;
-  for (int round = 0; round < rounds; ++round) {
-    both_ends both;
-    std::uint32_t sent = 0;
-    std::uint32_t received = 0;
-    std::uint32_t uncertain = 0;
-    both.run(
-        [&](messages::channel& server) -> async::task<> {
-          const async::loop_memory memory = server.memory(2000);
-          for (std::uint32_t i = 0; i < 30; ++i) {
-            std::error_code why;
-            if (i % 4 == 3)
-              co_await server.send(memory.slice(0, 300 + 50 * i)).report_to(why);
-            else
-              co_await server.send(i).report_to(why);
-            if (why) break;
-            sent = i + 1;
-          }
-          uncertain = server.unconfirmed();
-        },
-        [&](messages::channel& client) -> async::task<> {
-          const async::loop_memory target = client.memory(2000);
-          while (received < static_cast<std::uint32_t>(round / 2)) {
-            std::error_code why;
-            messages::incoming got = co_await client.next().report_to(why);
-            if (!got) break;
-            if (got.is_offer()) co_await got.receive_into(target.buffer()).report_to(why);
-            if (!why) ++received;
-          }
-          // The others have arrived, too.
-          for (std::error_code late; !late;) {
-            const messages::incoming rest = co_await client.next().within(0ms).report_to(late);
-            if (rest) ++received;
-          }
-        });
-    if (sent > received) lost += sent - received > uncertain ? 1U : 0U;
-    unconfirmed += uncertain;
+TEST_CASE("Programs that block use channels on both sides", "[rdma_connect][rdma_accept]") {
+  std::promise<std::uint16_t> port;
+  std::jthread server{[&] {
+    async::event_loop loop;
+    messages::listener listener{loop, every_address(), channel_test::few_receives()};
+    port.set_value(listener.port());
+    messages::channel client = loop.wait(listener.accept());
+    const async::loop_memory memory = client.memory(10'000);
+    while (messages::incoming got = client.next().wait()) {
+      got.receive_into(memory.buffer()).wait();
+      client.send(memory.slice(0, got.size())).wait();
+    }
+  }};
+  const messages::channel client =
+      messages::connect(device_address(port.get_future().get()), channel_test::few_receives());
+  CHECK(client.over() == messages::network::rdma);
+  const async::loop_memory memory = client.memory(10'000);
+  for (const std::size_t size : {0, 100, 10'000, 1}) {
+    channel_test::fill(memory.bytes().first(size), size);
+    client.send(memory.slice(0, size)).wait();
+    std::ranges::fill(memory.bytes(), std::byte{});
+    messages::incoming answer = client.next().within(40s).wait();
+    REQUIRE(answer.size() == size);
+    answer.receive_into(memory.buffer()).wait();
+    CHECK(channel_test::is_filled(memory.bytes().first(size), size));
   }
-  CHECK(lost == 0);
-  CHECK(unconfirmed > 0);
+  client.close().wait();
 }
 
-TEST_CASE("Offers that the program holds take credits, so that the peer cannot send without end") {
-  both_ends both;
-  std::size_t arrived = 0;
-  both.run(
-      [&](messages::channel& server) -> async::task<> {
-        const async::loop_memory memory = server.memory(1000);
-        for (int i = 0; i < 12; ++i)
-          both.here.loop.spawn(
-              [](const messages::channel& by, const async::loop_memory& of) -> async::task<> {
-                std::error_code ended;
-                co_await by.send(of.buffer()).report_to(ended);
-              }(server, memory));
-        co_await async::sleep_for(both.here.loop, 50ms);
-        server.cancel();
-        co_await async::sleep_for(both.here.loop, 50ms);
-      },
-      [&](messages::channel& client) -> async::task<> {
-        std::vector<messages::incoming> held;
-        for (std::error_code why; !why;) {
-          messages::incoming got = co_await client.next().report_to(why);
-          if (got) held.push_back(std::move(got));
-        }
-        arrived = held.size();
-      });
-  CHECK(arrived == 6);
+TEST_CASE("A channel of any network is over RDMA if its peer has it, and over TCP otherwise") {
+  for (const auto offered : {messages::network::any, messages::network::tcp}) {
+    messages::channel_options accepting = channel_test::few_receives();
+    accepting.over = offered;
+    messages::channel_options connecting = accepting;
+    connecting.over = messages::network::any;
+    channel_test::both_ends both{connecting, accepting};
+    // Over iWARP, the listener of TCP has the port, so the connect of RDMA is refused.
+    messages::network became = messages::network::any;
+    both.run(
+        [&](messages::channel& server) -> async::task<> {
+          became = server.over();
+          co_await server.send(1);
+          const messages::incoming answer = co_await server.next();
+          CHECK(answer.as<int>() == 1);
+          co_await server.close();
+        },
+        [&](messages::channel& client) -> async::task<> {
+          while (const messages::incoming got = co_await client.next())
+            co_await client.send(got.bytes());
+        });
+    CHECK(became == (offered == messages::network::any ? messages::network::rdma : offered));
+  }
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -16,16 +17,21 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Owns an epoll instance, which waits until descriptors are readable.
+/// Owns an epoll instance, which waits for the events of descriptors.
 class epoll {
  public:
   epoll() noexcept = default;
-  epoll(const epoll&) = delete;
-  epoll& operator=(const epoll&) = delete;
+  epoll(epoll&& other) noexcept : descriptor_{std::exchange(other.descriptor_, -1)} {}
+  epoll& operator=(epoll&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   ~epoll() {
     if (descriptor_ != -1) ::close(descriptor_);
   }
 
+  /// Returns the descriptor, which is readable when `wait` would return something.
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
   /// Wraps: epoll_create(2).
   void create(on_failure policy) {
     check_minus_one(
@@ -33,9 +39,9 @@ class epoll {
         [](const failure_description&) {});
   }
   /// Adds a descriptor, with what `wait` returns for it. Wraps: epoll_ctl(2).
-  void add(int descriptor, void* data, on_failure policy) const {
+  void add(int descriptor, void* data, on_failure policy, std::uint32_t events = EPOLLIN) const {
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = events;
     event.data.ptr = data;
     check_minus_one(
         policy, "epoll_ctl",
@@ -44,12 +50,19 @@ class epoll {
           description.object("descriptor {}", {static_cast<std::uint64_t>(descriptor)});
         });
   }
+  /// Changes the events of a descriptor. Wraps: epoll_ctl(2).
+  void change(int descriptor, void* data, std::uint32_t events) const noexcept {
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = data;
+    static_cast<void>(::epoll_ctl(descriptor_, EPOLL_CTL_MOD, descriptor, &event));
+  }
   /// Removes a descriptor, which may be closed. Wraps: epoll_ctl(2).
   void remove(int descriptor) const noexcept {
     static_cast<void>(::epoll_ctl(descriptor_, EPOLL_CTL_DEL, descriptor, nullptr));
   }
-  /// Waits for at most this many milliseconds; without end for -1. Returns the readable
-  /// descriptors; none if a signal handler ran. Wraps: epoll_wait(2).
+  /// Waits for at most this many milliseconds; without end for -1. Returns the descriptors
+  /// with events; none if a signal handler ran. Wraps: epoll_wait(2).
   template <std::size_t Size>
   [[nodiscard]] std::span<const epoll_event> wait(std::array<epoll_event, Size>& events,
                                                   int milliseconds) const noexcept {

@@ -18,10 +18,15 @@ class link;
 struct kept_memory {
   kept_memory(protection_domain_ref domain, std::size_t size, access_rights rights,
               on_failure policy)
-      : bytes{std::make_unique<std::byte[]>(size)},
-        region{domain, std::span{bytes.get(), size}, rights, policy} {}
+      : kept_memory{size} {
+    region = memory_region{domain, std::span{bytes.get(), size}, rights, policy};
+  }
+  /// Makes memory without a registration.
+  explicit kept_memory(std::size_t size)
+      : bytes{std::make_unique<std::byte[]>(size)}, length{size} {}
 
   std::unique_ptr<std::byte[]> bytes;
+  std::size_t length;
   memory_region region;
   /// The object of the program that refers to it has gone.
   bool is_given_back = false;

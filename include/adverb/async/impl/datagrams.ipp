@@ -172,6 +172,7 @@ ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,
                                                  const cm::socket_address& address,
                                                  const connection_options& options,
                                                  on_failure policy) {
+  if (!loop.has_channel(policy)) return;
   // Shows which device the address is on.
   const cm::identifier bound =
       cm::identifier::create(loop.channel(), cm::port_space::udp, nullptr, policy);

@@ -12,11 +12,15 @@ namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_failure policy)
     : options_{options},
-      channel_{cm::event_channel::create(policy)},
+      channel_{cm::event_channel::create(no_channel_)},
       manager_{*this},
       devices_{*this},
       end_of_spin_{options.spin} {
-  if (!policy.failed()) channel_.set_non_blocking(true, policy);
+  policy.clear();
+  if (channel_)
+    channel_.set_non_blocking(true, policy);
+  else if (!detail::is_code(no_channel_.code(), std::errc::no_such_device))
+    policy.report(no_channel_);
 }
 
 ADVERB_FUNC device_loop::~device_loop() {
@@ -34,6 +38,7 @@ ADVERB_FUNC void device_loop::end_all() noexcept {
   // Only senders wait here. The senders of requests complete when the device has let go of the
   // memory.
   for (std::size_t each = 0; each < links_.size(); ++each) links_[each]->end_with_loop();
+  at_end_.resume();
   senders_.resume();
 }
 
@@ -88,6 +93,19 @@ ADVERB_FUNC detail::name_lookups* device_loop::lookups(on_failure policy) {
   return lookups_.get();
 }
 
+ADVERB_FUNC detail::loop_sockets* device_loop::sockets(on_failure policy) {
+  policy.clear();
+  if (sockets_ != nullptr) return sockets_.get();
+  detail::epoll members;
+  members.create(policy);
+  if (policy.failed()) return nullptr;
+  auto made = std::make_unique<detail::loop_sockets>(std::move(members));
+  watch(*made, policy);
+  if (policy.failed()) return nullptr;
+  sockets_ = std::move(made);
+  return sockets_.get();
+}
+
 ADVERB_FUNC void device_loop::set_watch(watch_function* function, void* argument,
                                         on_failure policy) {
   watch_ = function;
@@ -96,8 +114,9 @@ ADVERB_FUNC void device_loop::set_watch(watch_function* function, void* argument
   const auto add = [&](event_source& source) {
     if (!policy.failed()) watch(source, policy);
   };
-  add(manager_);
+  if (channel_) add(manager_);
   if (lookups_ != nullptr) add(*lookups_);
+  if (sockets_ != nullptr) add(*sockets_);
   devices_.for_each_source(add);
 }
 

@@ -33,6 +33,9 @@ ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failur
     static_cast<event_loop*>(self)->start_watching(source, why);
   };
   set_watch(watch, this, policy);
+  set_run_until([](device_loop& loop, const bool& is_done) {
+    return static_cast<event_loop&>(loop).run_to(is_done);
+  });
 }
 
 class event_loop::running {
@@ -43,7 +46,10 @@ class event_loop::running {
   }
   running(const running&) = delete;
   running& operator=(const running&) = delete;
-  ~running() { loop_->is_running_ = false; }
+  ~running() {
+    loop_->is_running_ = false;
+    loop_->waits_for_ = nullptr;
+  }
 
  private:
   event_loop* loop_;
@@ -136,6 +142,14 @@ ADVERB_FUNC void event_loop::turn() {
   // A source that throws stays, because it may have more to do.
   for (auto each = unfinished_.begin(); each != unfinished_.end();)
     each = *each == nullptr || (*each)->ready() ? unfinished_.erase(each) : each + 1;
+}
+
+ADVERB_FUNC bool event_loop::run_to(const bool& is_done) {
+  const running now{*this};
+  is_stopped_ = false;
+  waits_for_ = &is_done;
+  while (!is_stopped_ && must_run()) turn();
+  return is_done;
 }
 
 ADVERB_FUNC void event_loop::run() {

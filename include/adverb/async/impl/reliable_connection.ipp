@@ -35,6 +35,7 @@ ADVERB_FUNC queue_pair_options connecting::pair_options() const noexcept {
 }
 
 ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
+  if (!loop_->has_channel(why_)) return false;
   auto start = started::create(loop_->channel(), why_);
   if (!start) return false;
   set_event_target(start, this);

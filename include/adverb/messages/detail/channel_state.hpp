@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The state of a channel: its connection, its frames in progress, and what waits for messages.
+// The state of a channel: its session, its frames in progress, and what waits for messages.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <adverb/async/loop_memory.hpp>
-#include <adverb/async/message.hpp>
-#include <adverb/async/reliable_connection.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/messages/channel_options.hpp>
+#include <adverb/messages/detail/frame_carrier.hpp>
 #include <adverb/messages/detail/handshake.hpp>
 #include <adverb/messages/detail/message_operations.hpp>
 #include <adverb/messages/detail/message_session.hpp>
@@ -22,14 +22,14 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Drives the session of a channel over its connection. Counted by those that refer to it: the
-/// handle, messages, operations, frames in progress, and the wait for the next frame.
+/// Drives the session of a channel over its carrier. Counted by those that refer to it: the handle,
+/// messages, operations, frames in progress, and the carrier until it has ended.
 ///
 /// Not thread safe: used by the thread of its loop.
 class channel_state {
  public:
-  /// Takes over an established connection, whose peer has sent its handshake.
-  channel_state(async::connection connection, const messages::channel_options& options,
+  /// Takes over a carrier, whose peer has sent its handshake.
+  channel_state(std::unique_ptr<frame_carrier> carrier, const messages::channel_options& options,
                 const handshake& mine, const handshake& of_peer, bool is_connecting,
                 on_failure policy);
   channel_state(const channel_state&) = delete;
@@ -39,18 +39,32 @@ class channel_state {
   void release() noexcept {
     if (--references_ == 0) delete this;
   }
-  /// Waits for frames.
+  /// Has the carrier start.
   void begin();
   /// The handle of the program has gone.
   void detach() noexcept;
   /// Ends the connection.
-  void cancel() noexcept {
-    if (connection_) connection_.cancel();
+  void cancel() noexcept { carrier_->cancel(); }
+
+  // For the carrier.
+
+  /// Takes a frame of the peer.
+  void receive(frame_block&& got);
+  /// Returns the memory for the message behind `taken`; none if the peer may not send it.
+  [[nodiscard]] std::span<std::byte> landing_of(const message_frame& taken) noexcept;
+  /// A frame has been sent, or will not be.
+  void sent(frame_slot& slot, bool succeeded);
+  /// The peer has violated the protocol.
+  void violate(session_violation which);
+  /// No frame arrives any more, and none is in progress.
+  void ended(const failure& why) {
+    end(why);
+    release();
   }
 
-  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
+  [[nodiscard]] async::device_loop& loop() const noexcept { return carrier_->loop(); }
   [[nodiscard]] message_session& session() noexcept { return session_; }
-  [[nodiscard]] const async::connection& connection() const noexcept { return connection_; }
+  [[nodiscard]] frame_carrier& carrier() const noexcept { return *carrier_; }
   [[nodiscard]] async::waiter_list& receivers() noexcept { return receivers_; }
   [[nodiscard]] async::waiter_list& closers() noexcept { return closers_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
@@ -74,39 +88,6 @@ class channel_state {
   friend class message_dispatch;
   friend class message_receipt;
 
-  class frame_wait : public message_operation<frame_wait> {
-   public:
-    frame_wait(reliable_link& link, channel_state& of) noexcept
-        : message_operation{link}, owner_{&of} {}
-    void finished() { owner_->take_frames(); }
-
-   private:
-    channel_state* owner_;
-  };
-  /// A frame in progress, and its memory.
-  struct frame_slot {
-    channel_state* owner = nullptr;
-    mutable_buffer memory{};
-    std::byte* bytes = nullptr;
-    message_dispatch* waiting = nullptr;
-    frame_slot* next_free = nullptr;
-    bool is_posted = false;
-  };
-  /// Has the loop do what a handler that throws leaves undone.
-  class rest_unless_done {
-   public:
-    explicit rest_unless_done(channel_state& of) noexcept : owner_{&of} {}
-    rest_unless_done(const rest_unless_done&) = delete;
-    rest_unless_done& operator=(const rest_unless_done&) = delete;
-    ~rest_unless_done() {
-      if (owner_ != nullptr) [[unlikely]]
-        owner_->loop_->set_timer(owner_->rest_timer_, deadline::now());
-    }
-    void is_done() noexcept { owner_ = nullptr; }
-
-   private:
-    channel_state* owner_;
-  };
   struct channel_timer : timer {
     channel_timer(channel_state& of, function* expired) noexcept : timer{expired}, owner{&of} {}
     channel_state* owner;
@@ -121,21 +102,18 @@ class channel_state {
 
   // Frames of the peer.
 
-  void take_frames();
-  void receive(async::message&& got);
   void deliver(arrived_message& which);
   void complete_receipt(arrived_message* which, bool is_written);
   void end(const failure& why);
   /// Ends the channel and its connection.
   void fail(const failure& why);
-  void violate(session_violation which);
 
   // Frames of this side.
 
   /// Sends what is due, and what waits.
   void advance();
   [[nodiscard]] bool perform(session_action action);
-  [[nodiscard]] bool may_post() const noexcept { return !has_ended_ && link_->is_open(); }
+  [[nodiscard]] bool may_post() const noexcept { return !has_ended_ && carrier_->is_open(); }
   [[nodiscard]] bool has_room() const noexcept { return free_count_ > reserved_slots; }
   [[nodiscard]] bool may_dispatch(const message_dispatch& which) const noexcept;
   void dispatch(message_dispatch& which);
@@ -144,24 +122,20 @@ class channel_state {
   /// Copies parts behind the bytes that are filled. Returns the size of both.
   [[nodiscard]] static std::uint32_t copy_parts(const frame_slot& slot, std::size_t filled,
                                                 const message_parts& parts) noexcept;
-  template <class... Requests>
-  void post(frame_slot& slot, const Requests&... requests);
-  static void frame_sent(async::operation& which, const completion& each);
+  /// Sends the frame of a slot, of this size.
+  void post(frame_slot& slot, std::uint32_t size);
+  void post(frame_slot& slot, std::span<const const_buffer> frame);
+  /// Keeps the channel for a frame that its carrier has taken, or frees its slot.
+  void posted(frame_slot& slot) noexcept;
   void finish(message_dispatch& which, int refusal = 0);
   void finish_close();
 
-  static void take_rest(timer& which);
   static void tick(timer& which);
   static void close_expired(timer& which);
 
-  async::device_loop* loop_;
   std::uint32_t references_ = 1;
-  /// Empty when the handle of the program has gone.
-  async::connection connection_;
-  /// Valid until the channel has ended.
-  reliable_link* link_;
+  std::unique_ptr<frame_carrier> carrier_;
   message_session session_;
-  std::optional<frame_wait> frame_wait_;
   async::loop_memory memory_;
   std::vector<frame_slot> slots_;
   frame_slot* free_ = nullptr;
@@ -175,12 +149,23 @@ class channel_state {
   async::waiter_list closers_;
   channel_timer tick_timer_{*this, &tick};
   channel_timer close_timer_{*this, &close_expired};
-  channel_timer rest_timer_{*this, &take_rest};
   std::int64_t tick_interval_ = 0;
   timeout close_timeout_;
   failure why_;
   bool is_closing_ = false;
   bool has_ended_ = false;
+};
+
+/// Keeps a channel.
+class channel_reference {
+ public:
+  explicit channel_reference(channel_state& of) noexcept : kept_{&of} { of.add_reference(); }
+  channel_reference(const channel_reference&) = delete;
+  channel_reference& operator=(const channel_reference&) = delete;
+  ~channel_reference() { kept_->release(); }
+
+ private:
+  channel_state* kept_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 ///          0     4  mark
 ///          4     1  lowest version
 ///          5     1  highest version
-///          6     2  flags, 0
+///          6     2  flags: 1 if the end may be silent while it lives
 ///          8     4  receives
 ///         12     4  size of a receive in bytes
 ///         16     4  size of the longest message in bytes
@@ -34,6 +34,7 @@ struct handshake {
 
   std::uint8_t lowest_version = version;
   std::uint8_t highest_version = version;
+  bool is_blocking = false;
   std::uint32_t receives = 0;
   std::uint32_t block_size = 0;
   std::uint32_t longest = 0;

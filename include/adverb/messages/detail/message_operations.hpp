@@ -10,12 +10,12 @@
 #include <string_view>
 #include <type_traits>
 
-#include <adverb/async/message.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/memory/buffer.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/remote_buffer.hpp>
+#include <adverb/messages/detail/frame_carrier.hpp>
 #include <adverb/messages/detail/message_frame.hpp>
 #include <adverb/messages/detail/message_session.hpp>
 #include <adverb/request/inline_data.hpp>
@@ -23,7 +23,6 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-class channel_state;
 class message_receipt;
 
 /// The parts of a message: bytes that are copied, and registered memory behind them.
@@ -112,7 +111,7 @@ class message_dispatch : public async::waiter {
 
   channel_state* channel_;
   message_parts parts_{};
-  remote_buffer<std::byte, access_right::remote_write> target_;
+  landing_handle target_;
   phase at_ = phase::finished;
   /// 0, or why it was not sent.
   int refusal_ = 0;
@@ -122,7 +121,7 @@ class message_dispatch : public async::waiter {
 struct arrived_message {
   message_frame header;
   std::uint64_t tag = 0;
-  async::message block;
+  frame_block block;
   /// The offer that is not over; null for a message, and for an offer that is.
   incoming_offer* offer = nullptr;
   /// The operation that takes the offer.
@@ -138,6 +137,9 @@ class message_receipt : public async::waiter {
   message_receipt(const message_receipt&) = delete;
   message_receipt& operator=(const message_receipt&) = delete;
 
+  /// Returns the memory that the message gets.
+  [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
+
  protected:
   message_receipt(function* finish, channel_state& of, arrived_message& taken) noexcept
       : waiter{finish}, channel_{&of}, message_{&taken} {}
@@ -152,7 +154,9 @@ class message_receipt : public async::waiter {
 
   channel_state* channel_;
   arrived_message* message_;
+  std::span<std::byte> memory_;
   memory_region region_;
+  landing_handle handle_;
   failure why_;
   bool is_complete_ = false;
 };

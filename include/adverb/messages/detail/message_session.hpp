@@ -28,6 +28,8 @@ struct session_limits {
   /// Over iWARP, the connecting side must be the first to send.
   bool sends_first = false;
   bool waits_for_peer = false;
+  /// The peer answers probes only while its program waits.
+  bool peer_may_be_silent = false;
 };
 
 /// The rule that a frame of the peer violates.
@@ -176,6 +178,10 @@ class message_session {
   /// Returns the offer of the last arrival or action.
   [[nodiscard]] outgoing_offer& outgoing() noexcept { return *outgoing_; }
   [[nodiscard]] incoming_offer& incoming() noexcept { return *incoming_; }
+  /// Returns the owner of the offer that the frame `taken` completes; null if there is none.
+  [[nodiscard]] void* owner_of_taken(const message_frame& taken) noexcept {
+    return is_taken(taken) ? incoming_->owner : nullptr;
+  }
   /// The program takes an offer, with its memory prepared.
   void take(incoming_offer& which) noexcept { answer(which, incoming_offer::phase::must_take); }
   /// The program refuses an offer.
@@ -231,6 +237,11 @@ class message_session {
   [[nodiscard]] session_violation check(const message_frame& received, std::size_t size) noexcept;
   [[nodiscard]] bool find_outgoing(const message_frame& received) noexcept;
   [[nodiscard]] bool find_incoming(const message_frame& received) noexcept;
+  /// Returns true if a frame `taken` completes an offer, and finds it.
+  [[nodiscard]] bool is_taken(const message_frame& received) noexcept {
+    return find_incoming(received) && incoming_->at == incoming_offer::phase::taken &&
+           incoming_->length == received.length;
+  }
   [[nodiscard]] session_arrival violate(session_violation which) noexcept {
     violation_ = which;
     return session_arrival::violation;

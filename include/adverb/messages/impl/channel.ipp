@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include <adverb/async/connect_by_name.hpp>
 #include <adverb/messages/channel.hpp>
+#include <adverb/messages/detail/rdma_carrier.hpp>
+#include <adverb/messages/detail/tcp_peers.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -20,30 +26,84 @@ ADVERB_FUNC async::connection_options connection_options_of(
   return made;
 }
 
-ADVERB_FUNC messages::channel make_channel(async::connection connection,
+/// Returns the options with which the connecting end tries RDMA.
+ADVERB_FUNC async::connection_options rdma_attempt(const messages::channel_options& options,
+                                                   const handshake& mine) {
+  async::connection_options made = connection_options_of(options, mine);
+  constexpr timeout longest = detail::seconds{2};
+  if (options.over == messages::network::any && longest.count() < options.connect_timeout.count())
+    made.connect_timeout = longest;
+  return made;
+}
+
+ADVERB_FUNC messages::channel make_channel(std::unique_ptr<frame_carrier> carrier,
                                            const messages::channel_options& options,
                                            const handshake& mine, const handshake& of_peer,
                                            bool is_connecting) {
   auto* const made =
-      new channel_state{std::move(connection), options, mine, of_peer, is_connecting, throwing{}};
+      new channel_state{std::move(carrier), options, mine, of_peer, is_connecting, throwing{}};
   messages::channel channel{*made};
   made->begin();
   return channel;
 }
 
 /// Makes the channel of a connection to a listener.
+ADVERB_FUNC messages::channel connected_channel(greeted_carrier made,
+                                                const messages::channel_options& options,
+                                                const handshake& mine) {
+  if (made.of_peer && mine.agrees_with(*made.of_peer))
+    return make_channel(std::move(made.carrier), options, mine, *made.of_peer, true);
+  on_failure{throwing{}}.report(EPROTO, "messages::connect", [](failure_description& description) {
+    description.explain(
+        "the peer sent no handshake of a channel with a version in common: it is no "
+        "messages::listener, or one of another version of adverb");
+  });
+  return {};
+}
+
 ADVERB_FUNC messages::channel connected_channel(async::connection connection,
                                                 const messages::channel_options& options,
                                                 const handshake& mine) {
   const auto of_peer = handshake::decode(connection.established()->private_data());
-  if (of_peer && mine.agrees_with(*of_peer))
-    return make_channel(std::move(connection), options, mine, *of_peer, true);
-  on_failure{throwing{}}.report(EPROTO, "messages::connect", [](failure_description& description) {
-    description.explain(
-        "the private data of the peer is no handshake of a channel with a version in common: "
-        "it is no messages::channel, or one of another version of adverb");
-  });
-  return {};
+  return connected_channel({std::make_unique<rdma_carrier>(std::move(connection)), of_peer},
+                           options, mine);
+}
+
+/// Reports why neither network has connected.
+ADVERB_FUNC void report_both(const failure& tcp, const failure& rdma) {
+  on_failure{throwing{}}.report(
+      tcp.code(), "messages::connect", [&](failure_description& description) {
+        description.explain([&](text_writer& writer) {
+          writer.put("over TCP: ").put(tcp.what()).put("; over RDMA: ").put(rdma.what());
+        });
+      });
+}
+
+/// Connects to the first of these addresses that answers: over RDMA, and then over TCP.
+ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& loop,
+                                                            std::vector<cm::socket_address> to,
+                                                            messages::channel_options options) {
+  using messages::network;
+  const auto mine = handshake::of(options, throwing{});
+  failure over_rdma;
+  const bool tries_rdma = options.over == network::rdma ||
+                          (options.over == network::any && loop.has_channel(over_rdma));
+  for (std::size_t each = 0; tries_rdma && each < to.size(); ++each) {
+    async::connection made =
+        co_await async::connect(loop, to[each], rdma_attempt(options, mine)).report_to(over_rdma);
+    if (made) co_return connected_channel(std::move(made), options, mine);
+  }
+  if (options.over == network::rdma) on_failure{throwing{}}.report(over_rdma);
+  failure why;
+  for (const cm::socket_address& each : to) {
+    greeted_carrier made = co_await tcp_connect_step{loop, each, mine, options}.report_to(why);
+    if (!why) co_return connected_channel(std::move(made), options, mine);
+  }
+  if (over_rdma)
+    report_both(why, over_rdma);
+  else
+    on_failure{throwing{}}.report(why);
+  co_return messages::channel{};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -52,14 +112,15 @@ namespace adverb::inline ADVERB_ABI::messages {
 
 ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, cm::socket_address address,
                                          channel_options options) {
-  const auto mine = detail::handshake::of(options, throwing{});
-  co_return detail::connected_channel(
-      co_await async::connect(loop, address, detail::connection_options_of(options, mine)), options,
-      mine);
+  return detail::connect_to_first(loop, {address}, options);
 }
 
 ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, std::string host,
                                          std::uint16_t port, channel_options options) {
+  if (options.over != network::rdma) {
+    co_return co_await detail::connect_to_first(
+        loop, co_await async::look_up(loop, std::move(host), port), options);
+  }
   const auto mine = detail::handshake::of(options, throwing{});
   co_return detail::connected_channel(
       co_await async::connect(loop, std::move(host), port,
@@ -67,19 +128,20 @@ ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, std::string h
       options, mine);
 }
 
-ADVERB_FUNC async::task<channel> accept(async::listener& listener, channel_options options) {
-  const auto mine = detail::handshake::of(options, throwing{});
-  while (true) {
-    async::connection_request request = co_await listener.next();
-    const auto of_peer = detail::handshake::decode(request.private_data());
-    if (!of_peer || !mine.agrees_with(*of_peer)) {
-      request.reject(mine.encode());
-      continue;
-    }
-    async::connection connection =
-        co_await request.accept(detail::connection_options_of(options, mine));
-    co_return detail::make_channel(std::move(connection), options, mine, *of_peer, false);
-  }
+ADVERB_FUNC channel connect(const cm::socket_address& address, channel_options options) {
+  options.is_blocking = true;
+  auto loop = std::make_unique<async::event_loop>();
+  channel made = loop->wait(connect(*loop, address, options));
+  made.keep(std::move(loop));
+  return made;
+}
+
+ADVERB_FUNC channel connect(std::string host, std::uint16_t port, channel_options options) {
+  options.is_blocking = true;
+  auto loop = std::make_unique<async::event_loop>();
+  channel made = loop->wait(connect(*loop, std::move(host), port, options));
+  made.keep(std::move(loop));
+  return made;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::messages

@@ -4,32 +4,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <tuple>
 
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
-#include <adverb/request/requests.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC channel_state::channel_state(async::connection connection,
+ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
                                          const messages::channel_options& options,
                                          const handshake& mine, const handshake& of_peer,
                                          bool is_connecting, on_failure policy)
-    : loop_{&connection.link().loop()},
-      connection_{std::move(connection)},
-      link_{&connection_.link()},
+    : carrier_{std::move(carrier)},
       session_{[&] {
         session_limits limits = mine.limits_with(of_peer);
-        const bool is_iwarp = detail::is_iwarp(link_->device().context);
-        limits.sends_first = is_iwarp && is_connecting;
-        limits.waits_for_peer = is_iwarp && !is_connecting;
+        limits.sends_first = carrier_->is_iwarp() && is_connecting;
+        limits.waits_for_peer = carrier_->is_iwarp() && !is_connecting;
         return limits;
       }()},
       close_timeout_{options.close_timeout} {
   const std::uint32_t size = session_.limits().block_size_of_peer;
   memory_ =
-      connection_.memory(std::size_t{options.max_frames} * size, access_right::local_write, policy);
+      carrier_->memory(std::size_t{options.max_frames} * size, access_right::local_write, policy);
   if (policy.failed()) return;
   slots_.resize(options.max_frames);
   for (std::size_t index = 0; index < slots_.size(); ++index) {
@@ -50,41 +45,27 @@ ADVERB_FUNC channel_state::channel_state(async::connection connection,
 }
 
 ADVERB_FUNC void channel_state::begin() {
-  frame_wait_.emplace(*link_, *this);
-  if (tick_interval_ != 0) loop_->set_timer(tick_timer_, deadline::now() + tick_interval_);
+  if (tick_interval_ != 0) loop().set_timer(tick_timer_, deadline::now() + tick_interval_);
   add_reference();
   advance();
-  if (!frame_wait_->start()) take_frames();
+  carrier_->start(*this);
 }
 
 ADVERB_FUNC void channel_state::detach() noexcept {
-  connection_ = async::connection{};
+  carrier_->detach();
   release();
 }
 
 // Frames of the peer.
 
-ADVERB_FUNC void channel_state::take_frames() {
-  rest_unless_done rest{*this};
-  do {
-    failure why;
-    async::message got = frame_wait_->take(why);
-    if (!got) {
-      rest.is_done();
-      end(why);
-      return release();
-    }
-    receive(std::move(got));
-  } while (!frame_wait_->start());
-  rest.is_done();
+ADVERB_FUNC std::span<std::byte> channel_state::landing_of(const message_frame& taken) noexcept {
+  if (has_ended_) return {};
+  const auto* const which = static_cast<const arrived_message*>(session_.owner_of_taken(taken));
+  return which != nullptr && which->taking != nullptr ? which->taking->memory()
+                                                      : std::span<std::byte>{};
 }
 
-ADVERB_FUNC void channel_state::take_rest(timer& which) {
-  channel_state& self = *static_cast<channel_timer&>(which).owner;
-  if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
-}
-
-ADVERB_FUNC void channel_state::receive(async::message&& got) {
+ADVERB_FUNC void channel_state::receive(frame_block&& got) {
   if (has_ended_) return;
   const std::span<const std::byte> bytes = got.bytes();
   if (bytes.size() < message_frame::header_size) return violate(session_violation::wrong_size);
@@ -105,7 +86,7 @@ ADVERB_FUNC void channel_state::receive(async::message&& got) {
       arrived_message& added = *std::exchange(unused_, unused_->next);
       added = {.header = header, .tag = tag(), .block = {}, .offer = &session_.incoming()};
       added.offer->owner = &added;
-      got = async::message{};
+      got = frame_block{};
       deliver(added);
       return advance();
     }
@@ -137,7 +118,7 @@ ADVERB_FUNC void channel_state::receive(async::message&& got) {
     case session_arrival::none: break;
   }
   // The receive is posted again before a frame can grant it.
-  got = async::message{};
+  got = frame_block{};
   session_.receive_posted(header);
   advance();
 }
@@ -262,11 +243,11 @@ ADVERB_FUNC bool channel_state::perform(session_action action) {
   std::uint32_t size = message_frame::header_size;
   if (taken != nullptr) {
     const message_receipt& taking = *static_cast<arrived_message*>(taken->owner)->taking;
-    const auto target = taking.region_.remote_writable().encode();
+    const auto target = taking.handle_.encode();
     std::memcpy(slot.bytes + size, target.data(), message_session::take_size);
     size += message_session::take_size;
   }
-  post(slot, send(slot.memory.unchecked_slice(0, size)));
+  post(slot, size);
   return true;
 }
 
@@ -292,18 +273,19 @@ ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
   const auto front_size = static_cast<std::uint32_t>(made.front_size());
   if (is_offer) {
     which.at_ = message_dispatch::phase::offered;
-    return post(slot, send(slot.memory.unchecked_slice(0, front_size)));
+    return post(slot, front_size);
   }
-  const const_buffer front = slot.memory.unchecked_slice(0, copy_parts(slot, front_size, parts));
+  const std::uint32_t size = copy_parts(slot, front_size, parts);
   if (parts.buffer_count == 0) {
     which.at_ = message_dispatch::phase::finished;
-    return post(slot, send(front));
+    return post(slot, size);
   }
-  std::array<const_buffer, 1 + message_parts::most_parts> list{front};
+  std::array<const_buffer, 1 + message_parts::most_parts> list{
+      slot.memory.unchecked_slice(0, size)};
   std::copy_n(parts.buffers.begin(), parts.buffer_count, list.begin() + 1);
   which.at_ = message_dispatch::phase::posted;
   slot.waiting = &which;
-  post(slot, send(std::span<const const_buffer>{list}.first(1 + parts.buffer_count)));
+  post(slot, std::span<const const_buffer>{list}.first(1 + parts.buffer_count));
 }
 
 ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const message_frame& taken) {
@@ -318,8 +300,9 @@ ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const messa
   for (std::uint32_t i = 0; i < parts.buffer_count; ++i) list[count++] = parts.buffers[i];
   which.at_ = message_dispatch::phase::posted;
   slot.waiting = &which;
-  post(slot, write(which.target_, std::span<const const_buffer>{list}.first(count)),
-       send(slot.memory.unchecked_slice(0, message_frame::header_size)));
+  carrier_->write(slot, which.target_, std::span<const const_buffer>{list}.first(count),
+                  slot.memory.unchecked_slice(0, message_frame::header_size));
+  posted(slot);
 }
 
 ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot, std::size_t filled,
@@ -331,8 +314,7 @@ ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot, std:
   return static_cast<std::uint32_t>(filled);
 }
 
-ADVERB_FUNC channel_state::frame_slot& channel_state::take_slot(
-    const message_frame& header) noexcept {
+ADVERB_FUNC frame_slot& channel_state::take_slot(const message_frame& header) noexcept {
   frame_slot& slot = *std::exchange(free_, free_->next_free);
   --free_count_;
   const auto bytes = header.encode();
@@ -340,41 +322,32 @@ ADVERB_FUNC channel_state::frame_slot& channel_state::take_slot(
   return slot;
 }
 
-template <class... Requests>
-void channel_state::post(frame_slot& slot, const Requests&... requests) {
-  bool is_posted = false;
-  const send_window_result posted =
-      link_->sends().post_for(&slot, &frame_sent, std::tuple{requests...}, is_posted);
-  slot.is_posted = is_posted;
-  if (is_posted) [[likely]]
-    add_reference();
-  if (posted) [[likely]]
-    return;
-  if (!is_posted) {
-    slot.next_free = std::exchange(free_, &slot);
-    ++free_count_;
-  }
-  link_->close(posted.full() ? ENOMEM : posted.code().value());
+ADVERB_FUNC void channel_state::post(frame_slot& slot, std::uint32_t size) {
+  const const_buffer whole = slot.memory.unchecked_slice(0, size);
+  post(slot, std::span{&whole, 1});
 }
 
-ADVERB_FUNC void channel_state::frame_sent(async::operation& which, const completion& each) {
-  auto& posted = static_cast<request_slot&>(which);
-  // Siw of Linux 6.1 flushes a read in progress twice.
-  if (!posted.is_taken()) return;
-  auto& link = static_cast<reliable_link&>(*posted.owner);
-  auto& slot = *static_cast<frame_slot*>(posted.waiting);
-  const bool succeeded = each.status() == completion_status::success;
-  link.complete(posted, each, [&] {
-    channel_state& self = *slot.owner;
-    slot.is_posted = false;
-    slot.next_free = std::exchange(self.free_, &slot);
-    ++self.free_count_;
-    // A failure is reported when the link has ended, with its cause.
-    if (slot.waiting != nullptr && (succeeded || self.has_ended_))
-      self.finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
-    self.advance();
-    self.release();
-  });
+ADVERB_FUNC void channel_state::post(frame_slot& slot, std::span<const const_buffer> frame) {
+  carrier_->send(slot, frame);
+  posted(slot);
+}
+
+ADVERB_FUNC void channel_state::posted(frame_slot& slot) noexcept {
+  if (slot.is_posted) [[likely]]
+    return add_reference();
+  slot.next_free = std::exchange(free_, &slot);
+  ++free_count_;
+}
+
+ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
+  slot.is_posted = false;
+  slot.next_free = std::exchange(free_, &slot);
+  ++free_count_;
+  // A failure is reported when the carrier has ended, with its cause.
+  if (slot.waiting != nullptr && (succeeded || has_ended_))
+    finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
+  advance();
+  release();
 }
 
 ADVERB_FUNC void channel_state::finish(message_dispatch& which, int refusal) {
@@ -388,7 +361,7 @@ ADVERB_FUNC bool channel_state::start_close() {
   if (!is_closing_) {
     is_closing_ = true;
     if (!close_timeout_.is_endless())
-      loop_->set_timer(close_timer_, deadline::now() + close_timeout_.count());
+      loop().set_timer(close_timer_, deadline::now() + close_timeout_.count());
     advance();
   }
   return has_ended_;
@@ -396,7 +369,7 @@ ADVERB_FUNC bool channel_state::start_close() {
 
 ADVERB_FUNC void channel_state::finish_close() {
   end(failure{});
-  link_->close(0);
+  carrier_->close(0);
 }
 
 ADVERB_FUNC void channel_state::report(const char* verb, on_failure policy) const {
@@ -426,7 +399,7 @@ ADVERB_FUNC void channel_state::report_close(on_failure policy) const {
 
 ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
   if (has_ended_) return {};
-  if (unused_ == nullptr || !link_->is_audible())
+  if (unused_ == nullptr || !carrier_->is_audible())
     return "the program holds every message: the next one arrives when one is destroyed";
   if (senders_.empty()) return {};
   if (!has_room()) return "as many frames as max_frames allows are in progress";
@@ -447,7 +420,7 @@ ADVERB_FUNC void channel_state::tick(timer& which) {
     });
     return self.fail(why);
   }
-  self.loop_->set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
+  self.loop().set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
   self.add_reference();
   self.advance();
   self.release();
@@ -556,9 +529,8 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
     return false;
   }
   if (!channel_->may_post() || message_->offer == nullptr) return false;
-  region_ = memory_region{channel_->link_->domain(),
-                          std::span{reinterpret_cast<std::byte*>(target.address()), length},
-                          access_right::local_write | access_right::remote_write, policy};
+  memory_ = {reinterpret_cast<std::byte*>(target.address()), length};
+  handle_ = channel_->carrier().open(memory_, region_, policy);
   if (why_) return false;
   message_->taking = this;
   channel_->session().take(*message_->offer);

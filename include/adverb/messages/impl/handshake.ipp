@@ -28,7 +28,8 @@ ADVERB_FUNC handshake handshake::of(const messages::channel_options& options, on
   const bool is_endless = options.dead_after.is_endless();
   if (!is_endless && options.dead_after.count() < 20'000'000)
     return refuse("dead_after must be at least 20 milliseconds");
-  return {.receives = options.receives,
+  return {.is_blocking = options.is_blocking,
+          .receives = options.receives,
           .block_size = options.block_size,
           .longest = options.longest,
           .dead_after =
@@ -40,6 +41,7 @@ ADVERB_FUNC cm::private_data handshake::encode() const {
   store_little_endian<0, std::uint32_t>(bytes, handshake_mark);
   bytes[4] = std::byte{lowest_version};
   bytes[5] = std::byte{highest_version};
+  store_little_endian<6, std::uint16_t>(bytes, is_blocking ? 1 : 0);
   store_little_endian<8, std::uint32_t>(bytes, receives);
   store_little_endian<12, std::uint32_t>(bytes, block_size);
   store_little_endian<16, std::uint32_t>(bytes, longest);
@@ -54,6 +56,7 @@ ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& d
   if (load_little_endian<0, std::uint32_t>(bytes) != handshake_mark) return std::nullopt;
   const handshake read{.lowest_version = std::to_integer<std::uint8_t>(bytes[4]),
                        .highest_version = std::to_integer<std::uint8_t>(bytes[5]),
+                       .is_blocking = (load_little_endian<6, std::uint16_t>(bytes) & 1U) != 0,
                        .receives = load_little_endian<8, std::uint32_t>(bytes),
                        .block_size = load_little_endian<12, std::uint32_t>(bytes),
                        .longest = load_little_endian<16, std::uint32_t>(bytes),
@@ -67,7 +70,8 @@ ADVERB_FUNC session_limits handshake::limits_with(const handshake& of_peer) cons
   return {.receives = receives,
           .receives_of_peer = of_peer.receives,
           .block_size_of_peer = std::min(block_size, of_peer.block_size),
-          .longest = std::min(longest, of_peer.longest)};
+          .longest = std::min(longest, of_peer.longest),
+          .peer_may_be_silent = of_peer.is_blocking};
 }
 
 ADVERB_FUNC timeout handshake::dead_after_with(const handshake& of_peer) const noexcept {

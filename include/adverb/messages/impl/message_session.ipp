@@ -54,7 +54,7 @@ ADVERB_FUNC bool message_session::tick() noexcept {
   has_heard_ = false;
   must_probe_ = must_probe_ || silent_ticks_ == ticks_to_probe;
   must_confirm_ = must_confirm_ || credits_.may_confirm();
-  return silent_ticks_ < ticks_to_death;
+  return limits_.peer_may_be_silent || silent_ticks_ < ticks_to_death;
 }
 
 ADVERB_FUNC bool message_session::find_outgoing(const message_frame& received) noexcept {
@@ -95,9 +95,7 @@ ADVERB_FUNC session_violation message_session::check(const message_frame& receiv
         return session_violation::unknown_offer;
       break;
     case message_frame_type::taken:
-      if (!find_incoming(received) || incoming_->at != incoming_offer::phase::taken ||
-          incoming_->length != received.length)
-        return session_violation::unknown_offer;
+      if (!is_taken(received)) return session_violation::unknown_offer;
       break;
     case message_frame_type::refused:
       if ((received.flags & message_frame::withdrawn) == 0 && !find_outgoing(received))

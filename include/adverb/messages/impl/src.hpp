@@ -8,7 +8,12 @@
 #endif
 
 #include <adverb/messages/impl/channel.ipp>
+#include <adverb/messages/impl/channel_listener.ipp>
 #include <adverb/messages/impl/channel_state.ipp>
 #include <adverb/messages/impl/handshake.ipp>
 #include <adverb/messages/impl/message_session.ipp>
 #include <adverb/messages/impl/pending_calls.ipp>
+#include <adverb/messages/impl/rdma_carrier.ipp>
+#include <adverb/messages/impl/tcp_carrier.ipp>
+#include <adverb/messages/impl/tcp_greeting.ipp>
+#include <adverb/messages/impl/tcp_peers.ipp>

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Frames over a reliable connection.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <adverb/async/reliable_connection.hpp>
+#include <adverb/messages/detail/frame_carrier.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Carries frames as messages of a reliable connection, and offers by RDMA.
+class rdma_carrier final : public frame_carrier {
+ public:
+  /// Takes over an established connection.
+  explicit rdma_carrier(async::connection&& connection) noexcept
+      : connection_{std::move(connection)}, link_{&connection_.link()} {}
+
+  [[nodiscard]] messages::network network() const noexcept override {
+    return messages::network::rdma;
+  }
+  [[nodiscard]] async::device_loop& loop() const noexcept override { return link_->loop(); }
+  [[nodiscard]] bool is_iwarp() const noexcept override {
+    return detail::is_iwarp(link_->device().context);
+  }
+  [[nodiscard]] async::loop_memory memory(std::size_t size, access_rights rights,
+                                          on_failure policy) override {
+    return connection_.memory(size, rights, policy);
+  }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept override {
+    return link_->domain();
+  }
+  void start(channel_state& of) override;
+  [[nodiscard]] bool is_open() const noexcept override { return link_->is_open(); }
+  [[nodiscard]] bool is_audible() const noexcept override { return link_->is_audible(); }
+  void send(frame_slot& slot, std::span<const const_buffer> frame) override;
+  void write(frame_slot& slot, const landing_handle& target, std::span<const const_buffer> message,
+             const_buffer frame) override;
+  [[nodiscard]] landing_handle open(std::span<std::byte> memory, memory_region& region,
+                                    on_failure policy) override;
+  void close(int error_number) override { link_->close(error_number); }
+  void cancel() override {
+    if (connection_) connection_.cancel();
+  }
+  void detach() noexcept override { connection_ = async::connection{}; }
+
+ private:
+  class frame_wait : public message_operation<frame_wait> {
+   public:
+    frame_wait(reliable_link& link, rdma_carrier& of) noexcept
+        : message_operation{link}, owner_{&of} {}
+    void finished() { owner_->take_frames(); }
+    /// Returns the block of the next frame; null at the end, and reports why.
+    [[nodiscard]] receive_block* take_block(on_failure policy) {
+      receive_block* const first = link().inbox().take();
+      if (first == nullptr) [[unlikely]]
+        static_cast<void>(link().no_message("async::connection::next", policy));
+      return first;
+    }
+
+   private:
+    rdma_carrier* owner_;
+  };
+  /// Has the loop do what a handler that throws leaves undone.
+  struct rest_timer : timer {
+    explicit rest_timer(rdma_carrier& of) noexcept : timer{&take_rest}, owner{&of} {}
+    rdma_carrier* owner;
+  };
+
+  friend class end_of_loop<rdma_carrier>;
+
+  void take_frames();
+  void loop_ended();
+  static void take_rest(timer& which);
+  template <class... Requests>
+  void post(frame_slot& slot, const Requests&... requests);
+  static void frame_sent(async::operation& which, const completion& each);
+  void give_back(void* which) noexcept override {
+    auto& block = *static_cast<receive_block*>(which);
+    block.owner->take_back(block);
+  }
+
+  /// Empty when the handle of the program has gone.
+  async::connection connection_;
+  /// Valid until the channel has ended.
+  reliable_link* link_;
+  channel_state* owner_ = nullptr;
+  std::optional<frame_wait> frame_wait_;
+  rest_timer rest_timer_{*this};
+  end_of_loop<rdma_carrier> end_{*this};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/messages/impl/rdma_carrier.ipp>
+#endif

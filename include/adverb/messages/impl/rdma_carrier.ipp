@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <tuple>
+
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/messages/detail/channel_state.hpp>
+#include <adverb/messages/detail/rdma_carrier.hpp>
+#include <adverb/request/requests.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
+  owner_ = &of;
+  loop().tell_end_to(end_);
+  frame_wait_.emplace(*link_, *this);
+  if (!frame_wait_->start()) take_frames();
+}
+
+ADVERB_FUNC void rdma_carrier::take_frames() {
+  rest_unless_done rest{loop(), rest_timer_};
+  do {
+    failure why;
+    receive_block* const block = frame_wait_->take_block(why);
+    if (block == nullptr) {
+      rest.is_done();
+      end_.leave();
+      return owner_->ended(why);
+    }
+    owner_->receive({*this, block, block->bytes()});
+  } while (!frame_wait_->start());
+  rest.is_done();
+}
+
+ADVERB_FUNC void rdma_carrier::take_rest(timer& which) {
+  rdma_carrier& self = *static_cast<rest_timer&>(which).owner;
+  if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
+}
+
+// The link has ended, but has not told the wait for frames.
+ADVERB_FUNC void rdma_carrier::loop_ended() {
+  failure why;
+  report_cancelled(why, "messages::channel");
+  owner_->ended(why);
+}
+
+ADVERB_FUNC void rdma_carrier::send(frame_slot& slot, std::span<const const_buffer> frame) {
+  if (frame.size() == 1) [[likely]]
+    post(slot, adverb::send(frame.front()));
+  else
+    post(slot, adverb::send(frame));
+}
+
+ADVERB_FUNC void rdma_carrier::write(frame_slot& slot, const landing_handle& target,
+                                     std::span<const const_buffer> message, const_buffer frame) {
+  post(slot, adverb::write(target, message), adverb::send(frame));
+}
+
+ADVERB_FUNC landing_handle rdma_carrier::open(std::span<std::byte> memory, memory_region& region,
+                                              on_failure policy) {
+  region = memory_region{link_->domain(), memory,
+                         access_right::local_write | access_right::remote_write, policy};
+  return policy.failed() ? landing_handle{} : region.remote_writable();
+}
+
+template <class... Requests>
+void rdma_carrier::post(frame_slot& slot, const Requests&... requests) {
+  const send_window_result posted =
+      link_->sends().post_for(&slot, &frame_sent, std::tuple{requests...}, slot.is_posted);
+  if (posted) [[likely]]
+    return;
+  link_->close(posted.full() ? ENOMEM : posted.code().value());
+}
+
+ADVERB_FUNC void rdma_carrier::frame_sent(async::operation& which, const completion& each) {
+  auto& posted = static_cast<request_slot&>(which);
+  // Siw of Linux 6.1 flushes a read in progress twice.
+  if (!posted.is_taken()) return;
+  auto& link = static_cast<reliable_link&>(*posted.owner);
+  auto& slot = *static_cast<frame_slot*>(posted.waiting);
+  const bool succeeded = each.status() == completion_status::success;
+  link.complete(posted, each, [&] { slot.owner->sent(slot, succeeded); });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

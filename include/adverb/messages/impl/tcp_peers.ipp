@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <adverb/messages/detail/tcp_carrier.hpp>
+#include <adverb/messages/detail/tcp_peers.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& greeted,
+                                       const handshake& mine,
+                                       const messages::channel_options& options,
+                                       on_failure policy) {
+  policy.clear();
+  greeted_carrier made{.carrier = nullptr, .of_peer = greeted.of_peer()};
+  if (!made.of_peer) return made;
+  // The end of the peer's machine shows when it does not acknowledge a probe.
+  if (const timeout dead_after = mine.dead_after_with(*made.of_peer); !dead_after.is_endless()) {
+    const int milliseconds = dead_after.in_milliseconds();
+    static_cast<void>(::setsockopt(greeted.socket(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+                                   sizeof milliseconds));
+  }
+  made.carrier =
+      std::make_unique<tcp_carrier>(loop, greeted.take_socket(), mine, options.max_frames, policy);
+  return made;
+}
+
+ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, const cm::socket_address& address,
+                                       const handshake& mine, timeout limit,
+                                       async::waiter_list& waiters, on_failure policy)
+    : loop_{&loop}, mine_{mine}, limit_{limit}, waiters_{&waiters} {
+  int descriptor = -1;
+  const auto check = [&](const char* verb, int result) {
+    if (result != -1) return true;
+    policy.report(errno, verb, [&](failure_description& description) {
+      description.object(
+          [&](text_writer& writer) { writer.put(to_text(address)).put(" over TCP"); });
+    });
+    if (descriptor != -1) ::close(descriptor);
+    return false;
+  };
+  descriptor = ::socket(address.native()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (!check("socket", descriptor)) return;
+  constexpr int yes = 1;
+  static_cast<void>(::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+  if (!check("bind", ::bind(descriptor, address.native(), address.length()))) return;
+  if (!check("listen", ::listen(descriptor, SOMAXCONN))) return;
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (!check("getsockname", ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size)))
+    return;
+  port_ = address_in(reinterpret_cast<const sockaddr*>(&bound)).port();
+  if (loop_sockets* const sockets = loop.sockets(policy))
+    watch_socket(*sockets, descriptor, false, policy);
+  else
+    ::close(descriptor);
+}
+
+ADVERB_FUNC std::unique_ptr<tcp_greeting> tcp_listener::take() noexcept {
+  if (ready_.empty()) return nullptr;
+  std::unique_ptr<tcp_greeting> first = std::move(ready_.front());
+  ready_.pop_front();
+  return first;
+}
+
+ADVERB_FUNC void tcp_listener::socket_ready() {
+  constexpr int most_in_a_turn = 16;
+  for (int each = 0; each < most_in_a_turn; ++each) {
+    const int accepted = ::accept4(descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (accepted != -1) {
+      add(accepted);
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      // Nothing tells when there is room again.
+      pause_watching();
+      return loop_->set_timer_after(pause_, default_duration<1'000>{100});
+    }
+  }
+}
+
+ADVERB_FUNC void tcp_listener::add(int descriptor) {
+  if (greeting_.size() == most_at_a_time) greeting_.pop_front();
+  greeting_.push_back(std::make_unique<tcp_greeting>(
+      [](tcp_greeting& which) { static_cast<tcp_listener*>(which.owner())->greeted(which); },
+      this));
+  if (!greeting_.back()->accept(*loop_, descriptor, mine_, limit_)) greeting_.pop_back();
+}
+
+ADVERB_FUNC void tcp_listener::greeted(tcp_greeting& which) {
+  const auto found = std::ranges::find(greeting_, &which, &std::unique_ptr<tcp_greeting>::get);
+  if (!which.of_peer() || ready_.size() == most_at_a_time) {
+    greeting_.erase(found);
+    return;
+  }
+  ready_.splice(ready_.end(), greeting_, found);
+  waiters_->resume_first();
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// Channels of messages over TCP, on a machine that needs no RDMA.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
+#include <support/catch.hpp>
+#include <support/channel_ends.hpp>
+
+namespace channel_test {
+
+inline messages::network network_of_suite() noexcept { return messages::network::tcp; }
+inline cm::socket_address listening_address() { return cm::socket_address::any(0); }
+inline cm::socket_address address_of(std::uint16_t port) {
+  return cm::socket_address::parse("127.0.0.1", port).value();
+}
+
+}  // namespace channel_test
+
+#include <support/channel_cases.hpp>
+
+using namespace adverb;
+using namespace channel_test;
+
+namespace {
+
+/// A socket that knows nothing of channels.
+class plain_socket {
+ public:
+  explicit plain_socket(const cm::socket_address& to)
+      : descriptor_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    is_connected_ = ::connect(descriptor_, to.native(), to.length()) == 0;
+  }
+  plain_socket(const plain_socket&) = delete;
+  plain_socket& operator=(const plain_socket&) = delete;
+  ~plain_socket() { ::close(descriptor_); }
+  [[nodiscard]] bool is_connected() const noexcept { return is_connected_; }
+  void send(std::span<const std::byte> bytes) const {
+    static_cast<void>(::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
+  /// Returns true if the peer has closed the connection.
+  [[nodiscard]] bool is_at_end() const {
+    std::array<std::byte, 256> rest;
+    ssize_t got = 0;
+    while ((got = ::recv(descriptor_, rest.data(), rest.size(), MSG_DONTWAIT)) > 0) {
+    }
+    return got == 0 || errno != EAGAIN;
+  }
+
+ private:
+  int descriptor_;
+  bool is_connected_ = false;
+};
+
+[[nodiscard]] std::vector<std::byte> bytes_of(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+[[nodiscard]] std::vector<std::byte> greeting() {
+  return bytes_of(detail::handshake::of(few_receives(), throwing{}).encode().bytes());
+}
+
+/// Returns how a channel ends whose peer sends the handshake and these bytes, in such pieces.
+[[nodiscard]] std::error_code end_after(std::span<const std::byte> bytes, std::size_t piece) {
+  both_ends here;
+  failure why;
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel accepted = co_await here.listener.accept();
+    for (messages::incoming got; !why;) got = co_await accepted.next().report_to(why);
+  });
+  const plain_socket rude{here.address()};
+  rude.send(greeting());
+  here.loop.spawn([&]() -> async::task<> {
+    for (std::size_t sent = 0; sent < bytes.size() && !why; sent += piece) {
+      rude.send(bytes.subspan(sent, std::min(piece, bytes.size() - sent)));
+      co_await async::sleep_for(here.loop, 0ms);
+    }
+  });
+  here.loop.run();
+  return why.code();
+}
+
+}  // namespace
+
+TEST_CASE("A frame that violates the protocol ends a channel over TCP with EPROTO") {
+  using type = detail::message_frame_type;
+  const auto header = [](detail::message_frame made) { return bytes_of(made.encode()); };
+  const std::vector<std::vector<std::byte>> frames{
+      std::vector<std::byte>(200),
+      header({.type = type::data, .length = 0xffff'ffff, .granted = 8}),
+      header({.type = type::data, .length = 241, .granted = 8}),
+      header({.type = type::offer, .length = 0xffff'ffff, .granted = 8}),
+      header({.type = type::taken, .length = 10, .granted = 8}),
+      header({.type = type::taken, .length = 0xffff'ffff, .granted = 8}),
+      header({.type = type::data, .sequence = 1, .granted = 8}),
+      header({.type = type::credit, .granted = 0x8000'0000}),
+  };
+  for (const std::vector<std::byte>& frame : frames)
+    for (const std::size_t piece : {std::size_t{1}, frame.size()})
+      CHECK(end_after(frame, piece) == std::errc::protocol_error);
+}
+
+TEST_CASE("A peer over TCP that sends more than it was granted ends the channel with EPROTO") {
+  std::vector<std::byte> frames;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const auto each = detail::message_frame{.sequence = i, .granted = 8}.encode();
+    frames.insert(frames.end(), each.begin(), each.end());
+  }
+  both_ends here;
+  failure why;
+  std::vector<messages::incoming> held;
+  const plain_socket rude{here.address()};
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel accepted = co_await here.listener.accept();
+    while (!why) {
+      messages::incoming got = co_await accepted.next().report_to(why);
+      if (got) held.push_back(std::move(got));
+    }
+    held.clear();
+  });
+  rude.send(greeting());
+  rude.send(frames);
+  here.loop.run();
+  CHECK(why.code() == std::errc::protocol_error);
+}
+
+TEST_CASE("A listener over TCP outlasts peers that send nothing, little, or no handshake") {
+  both_ends here;
+  std::vector<std::unique_ptr<plain_socket>> rude;
+  for (int i = 0; i < 300; ++i) {
+    rude.push_back(std::make_unique<plain_socket>(here.address()));
+    REQUIRE(rude.back()->is_connected());
+    const std::vector<std::byte> whole = greeting();
+    if (i % 3 == 1) rude.back()->send(std::span{whole}.first(10));
+    if (i % 3 == 2) rude.back()->send(std::vector<std::byte>(100));
+  }
+  bool has_answer = false;
+  here.run(
+      [&](messages::channel& server) -> async::task<> {
+        co_await server.send(1);
+        const messages::incoming answer = co_await server.next();
+        has_answer = answer.as<int>() == 1;
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        while (const messages::incoming got = co_await client.next())
+          co_await client.send(got.bytes());
+      });
+  CHECK(has_answer);
+  CHECK(std::ranges::count_if(rude, [](const auto& each) { return each->is_at_end(); }) >= 150);
+}
+
+TEST_CASE("A connect over TCP fails with what it has seen") {
+  async::event_loop loop;
+  const auto failure_of = [&](std::uint16_t port) {
+    std::error_code why;
+    messages::channel_options options = few_receives();
+    options.connect_timeout = 100ms;
+    loop.spawn([&]() -> async::task<> {
+      try {
+        const messages::channel none = co_await messages::connect(loop, address_of(port), options);
+      } catch (const std::system_error& failed) {
+        why = failed.code();
+      }
+    });
+    loop.run();
+    return why;
+  };
+  // A socket that accepts in its backlog and never answers.
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in bound{};
+  bound.sin_family = AF_INET;
+  bound.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  REQUIRE(::bind(silent, reinterpret_cast<sockaddr*>(&bound), sizeof bound) == 0);
+  socklen_t size = sizeof bound;
+  REQUIRE(::getsockname(silent, reinterpret_cast<sockaddr*>(&bound), &size) == 0);
+  const std::uint16_t port = ::ntohs(bound.sin_port);
+  CHECK(failure_of(port) == std::errc::connection_refused);
+  REQUIRE(::listen(silent, 1) == 0);
+  CHECK(failure_of(port) == std::errc::timed_out);
+  ::close(silent);
+}
+
+TEST_CASE("Channels of any network run over TCP on a machine without RDMA") {
+  async::event_loop loop;
+  failure none;
+  const bool has_rdma = loop.has_channel(none);
+  messages::listener listener{loop, cm::socket_address::any(0)};
+  CHECK(listener.is_over(messages::network::tcp));
+  CHECK(listener.is_over(messages::network::rdma) == has_rdma);
+  messages::network became = messages::network::any;
+  loop.spawn([&]() -> async::task<> {
+    messages::channel client = co_await listener.accept();
+    while (const messages::incoming got = co_await client.next()) co_await client.send(got.bytes());
+  });
+  loop.spawn([&]() -> async::task<> {
+    messages::channel server = co_await messages::connect(loop, "localhost", listener.port());
+    became = server.over();
+    co_await server.send(std::string_view{"hello"});
+    const messages::incoming answer = co_await server.next();
+    CHECK(answer.text() == "hello");
+    co_await server.close();
+  });
+  loop.run();
+  CHECK(became == (has_rdma ? messages::network::rdma : messages::network::tcp));
+}
+
+TEST_CASE("A program that blocks uses the same channel, and its silence is not its death") {
+  messages::channel_options options = few_receives();
+  options.dead_after = 100ms;
+  std::promise<std::uint16_t> port;
+  std::jthread server{[&] {
+    async::event_loop loop;
+    messages::listener listener{loop, listening_address(), options};
+    port.set_value(listener.port());
+    // A server that blocks, too.
+    const messages::channel client = loop.wait(listener.accept());
+    while (const messages::incoming got = client.next().wait()) client.send(got.bytes()).wait();
+  }};
+  const std::uint16_t at = port.get_future().get();
+  const messages::channel server_end = messages::connect(address_of(at), options);
+  for (int round = 0; round < 3; ++round) {
+    server_end.send(round).wait();
+    const messages::incoming answer = server_end.next().within(40s).wait();
+    CHECK(answer.as<int>() == round);
+    std::this_thread::sleep_for(500ms);
+  }
+  failure late;
+  const messages::incoming none = server_end.next().within(10ms).report_to(late).wait();
+  CHECK_FALSE(none);
+  CHECK(late.code() == std::errc::timed_out);
+  server_end.close().wait();
+}
+
+TEST_CASE("What a program sends before it is busy arrives while it is busy") {
+  async::event_loop loop;
+  messages::listener listener{loop, listening_address(), few_receives()};
+  messages::channel server;
+  loop.spawn([&]() -> async::task<> { server = co_await listener.accept(); });
+  std::promise<void> is_sent;
+  std::jthread busy{[&] {
+    const messages::channel client =
+        messages::connect("127.0.0.1", listener.port(), few_receives());
+    client.send(std::string_view{"before"}).wait();
+    is_sent.set_value();
+    std::this_thread::sleep_for(300ms);
+  }};
+  loop.run();
+  is_sent.get_future().wait();
+  const messages::incoming got = server.next().within(100ms).wait();
+  CHECK(got.text() == "before");
+  busy.join();
+}
+
+TEST_CASE("A wait ends with ECANCELED when its loop is stopped, and the next one goes on") {
+  async::event_loop loop;
+  messages::listener listener{loop, listening_address(), few_receives()};
+  loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(loop, 10ms);
+    loop.stop();
+  });
+  std::error_code stopped;
+  try {
+    const messages::channel none = loop.wait(listener.accept());
+  } catch (const std::system_error& why) {
+    stopped = why.code();
+  }
+  CHECK(stopped == std::errc::operation_canceled);
+  failure why;
+  loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(loop, 10ms);
+    loop.stop();
+  });
+  async::sleep_for(loop, 40s).report_to(why).wait();
+  CHECK(why.code() == std::errc::operation_canceled);
+  async::sleep_for(loop, 1ms).wait();
+}
