@@ -22,22 +22,13 @@
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
-#include <support/channel_ends.hpp>
-
-namespace channel_test {
-
-inline messages::network network_of_suite() noexcept { return messages::network::tcp; }
-inline cm::socket_address listening_address() { return cm::socket_address::any(0); }
-inline cm::socket_address address_of(std::uint16_t port) {
-  return cm::socket_address::parse("127.0.0.1", port).value();
-}
-
-}  // namespace channel_test
-
 #include <support/channel_cases.hpp>
+
+#include "tcp_network.hpp"
 
 using namespace adverb;
 using namespace channel_test;
+using namespace std::chrono_literals;
 
 namespace {
 
