@@ -24,6 +24,10 @@ namespace adverb::inline ADVERB_ABI::async {
 
 class connection;
 
+/// The base of all steps. It makes Asio and senders find their functions here for the steps of
+/// other namespaces, too.
+struct step_base {};
+
 // A step describes what is to be done, and starts nothing. `step::operation<Derived>` is one start
 // of it, which refers to the step, and stays where it is until it has finished:
 //
@@ -54,7 +58,7 @@ class blocking_operation;
 
 /// The base of every step, with the destination of its failure.
 template <class Step>
-class async_step {
+class async_step : async::step_base {
  public:
   /// Reports the failure of the step to an error code or a failure, instead of throwing it. It must
   /// live until the step has finished.
