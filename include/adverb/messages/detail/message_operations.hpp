@@ -94,7 +94,8 @@ class message_dispatch : public async::waiter {
   message_dispatch(function* finish, channel_state& of) noexcept : waiter{finish}, channel_{&of} {}
   ~message_dispatch();
 
-  /// Starts it. Returns false if it has finished already.
+  /// Starts it. Returns false if it has finished already. The parts must stay until it has
+  /// finished.
   [[nodiscard]] bool start(const message_parts& parts);
   /// Gives it up. Returns false if the device uses its memory: then it finishes later.
   [[nodiscard]] bool give_up() noexcept;
@@ -110,7 +111,7 @@ class message_dispatch : public async::waiter {
   enum class phase : std::uint8_t { finished, waits_for_room, offered, posted };
 
   channel_state* channel_;
-  message_parts parts_{};
+  const message_parts* parts_ = nullptr;
   landing_handle target_;
   phase at_ = phase::finished;
   /// 0, or why it was not sent.

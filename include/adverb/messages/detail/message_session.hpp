@@ -203,6 +203,13 @@ class message_session {
 
   // Actions.
 
+  /// Returns true if `next` has nothing to do, as far as that is fast to see.
+  [[nodiscard]] bool is_idle() const noexcept {
+    return (due_ | std::uint32_t{must_greet_} | std::uint32_t{must_confirm_} |
+            std::uint32_t{must_probe_} | std::uint32_t{must_confirm_close_} |
+            std::uint32_t{is_closing_} | std::uint32_t{is_closed_by_peer_}) == 0 &&
+           !credits_.owes_credit() && !credits_.owes_confirmation();
+  }
   /// Returns the next action.
   [[nodiscard]] session_action next() noexcept;
   /// Returns the frame of the action that `next` has returned. The action is done with it.

@@ -82,7 +82,7 @@ class pending_call : public message_dispatch {
   ~pending_call() { forget(); }
 
   /// Starts it. Returns false if it has finished already.
-  [[nodiscard]] bool start(message_parts parts, timeout limit);
+  [[nodiscard]] bool start(const message_parts& parts, timeout limit);
   /// Returns the result, or reports the failure.
   [[nodiscard]] messages::incoming take_reply(on_failure policy);
 
@@ -99,6 +99,7 @@ class pending_call : public message_dispatch {
 
   function* finish_;
   pending_calls* calls_;
+  message_parts request_;
   std::uint64_t number_ = 0;
   messages::incoming reply_;
   failure why_;

@@ -54,13 +54,8 @@ class rdma_carrier final : public frame_carrier {
     frame_wait(reliable_link& link, rdma_carrier& of) noexcept
         : message_operation{link}, owner_{&of} {}
     void finished() { owner_->take_frames(); }
-    /// Returns the block of the next frame; null at the end, and reports why.
-    [[nodiscard]] receive_block* take_block(on_failure policy) {
-      receive_block* const first = link().inbox().take();
-      if (first == nullptr) [[unlikely]]
-        static_cast<void>(link().no_message("async::connection::next", policy));
-      return first;
-    }
+    /// Returns the block of the next frame; null at the end.
+    [[nodiscard]] receive_block* take_block() noexcept { return link().inbox().take(); }
 
    private:
     rdma_carrier* owner_;
@@ -74,6 +69,7 @@ class rdma_carrier final : public frame_carrier {
   friend class end_of_loop<rdma_carrier>;
 
   void take_frames();
+  [[gnu::cold]] void end_without_frame();
   void loop_ended();
   static void take_rest(timer& which);
   template <class... Requests>

@@ -78,13 +78,17 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
   switch (session_.receive(header, bytes.size())) {
     case session_arrival::message: {
       arrived_message& added = *std::exchange(unused_, unused_->next);
-      added = {.header = header, .tag = tag(), .block = std::move(got)};
+      added.header = header;
+      added.tag = tag();
+      added.block = std::move(got);
       deliver(added);
       return advance();
     }
     case session_arrival::offer: {
       arrived_message& added = *std::exchange(unused_, unused_->next);
-      added = {.header = header, .tag = tag(), .block = {}, .offer = &session_.incoming()};
+      added.header = header;
+      added.tag = tag();
+      added.offer = &session_.incoming();
       added.offer->owner = &added;
       got = frame_block{};
       deliver(added);
@@ -95,7 +99,7 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
       std::error_code why;
       sender.target_ = decltype(sender.target_)::decode(
           bytes.subspan<message_frame::header_size, message_session::take_size>(), why);
-      if (why || sender.target_.size() < sender.parts_.size)
+      if (why || sender.target_.size() < sender.parts_->size)
         return violate(session_violation::unknown_offer);
       break;
     }
@@ -124,6 +128,7 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
 }
 
 ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
+  which.next = nullptr;
   (first_ == nullptr ? first_ : last_->next) = &which;
   last_ = &which;
   receivers_.resume_first();
@@ -147,10 +152,12 @@ ADVERB_FUNC void channel_state::give_back(arrived_message& which) noexcept {
     if (which.offer->at == incoming_offer::phase::offered) session_.refuse(*which.offer);
   }
   // An offer keeps its credit, too, so the program bounds what the peer can send ahead.
-  const message_frame header = which.header;
-  which = arrived_message{};
+  which.offer = nullptr;
+  which.taking = nullptr;
+  // The receive is posted again before a frame can grant it.
+  which.block = frame_block{};
   which.next = std::exchange(unused_, &which);
-  session_.receive_posted(header);
+  session_.receive_posted(which.header);
   advance();
   release();
 }
@@ -209,7 +216,7 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
 
 // The wait for frames keeps the channel, whatever those do that go on.
 ADVERB_FUNC void channel_state::advance() {
-  while (may_post() && free_ != nullptr && perform(session_.next())) {
+  while (!session_.is_idle() && may_post() && free_ != nullptr && perform(session_.next())) {
   }
   while (!senders_.empty()) {
     auto& first = static_cast<message_dispatch&>(senders_.front());
@@ -253,13 +260,13 @@ ADVERB_FUNC bool channel_state::perform(session_action action) {
 
 ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) const noexcept {
   if (!may_post() || !has_room()) return false;
-  return which.parts_.size <= session_.longest_eager(which.parts_.flags)
+  return which.parts_->size <= session_.longest_eager(which.parts_->flags)
              ? session_.may_send_message()
              : session_.may_offer();
 }
 
 ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
-  const message_parts& parts = which.parts_;
+  const message_parts& parts = *which.parts_;
   const message_frame made{
       .flags = parts.flags, .lane = parts.lane, .length = static_cast<std::uint32_t>(parts.size)};
   const bool is_offer = made.length > session_.longest_eager(made.flags);
@@ -289,7 +296,7 @@ ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
 }
 
 ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const message_frame& taken) {
-  const message_parts& parts = which.parts_;
+  const message_parts& parts = *which.parts_;
   frame_slot& slot = take_slot(taken);
   static_cast<void>(copy_parts(slot, message_frame::header_size, parts));
   std::array<const_buffer, 1 + message_parts::most_parts> list{};
@@ -341,12 +348,14 @@ ADVERB_FUNC void channel_state::posted(frame_slot& slot) noexcept {
 
 ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
   slot.is_posted = false;
+  const bool was_full = free_ == nullptr;
   slot.next_free = std::exchange(free_, &slot);
   ++free_count_;
   // A failure is reported when the carrier has ended, with its cause.
   if (slot.waiting != nullptr && (succeeded || has_ended_))
     finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
-  advance();
+  // Frames wait for room, or for the completion of all others.
+  if (was_full || !senders_.empty() || !session_.is_idle()) advance();
   release();
 }
 
@@ -458,7 +467,7 @@ ADVERB_FUNC bool message_dispatch::give_up() noexcept {
 }
 
 ADVERB_FUNC bool message_dispatch::start(const message_parts& parts) {
-  parts_ = parts;
+  parts_ = &parts;
   channel_state& channel = *channel_;
   const message_session& session = channel.session();
   const bool is_eager = parts.size <= session.longest_eager(parts.flags);
@@ -492,7 +501,7 @@ ADVERB_FUNC void message_dispatch::take_result(on_failure policy) const {
       case ECONNREFUSED: return description.explain("the program of the peer refused the message");
       case EMSGSIZE:
         return description.explain("the message has {} bytes, and the ends have agreed on {}",
-                                   {parts_.size, session.limits().longest});
+                                   {parts_->size, session.limits().longest});
       default:
         return description.explain(
             "a message of more than {} bytes must be in registered memory, but for {} bytes that "

@@ -95,16 +95,17 @@ ADVERB_FUNC void pending_calls::end(const failure& why, const bool& is_destroyed
     if (entries_[index].call != nullptr) entries_[index].call->fail(why);
 }
 
-ADVERB_FUNC bool pending_call::start(message_parts parts, timeout limit) {
+ADVERB_FUNC bool pending_call::start(const message_parts& parts, timeout limit) {
   if (calls_->channel().has_ended()) {
     calls_->channel().report("messages::caller", why_);
     return false;
   }
   number_ = calls_->add(*this);
   is_known_ = true;
-  parts.flags = message_frame::tagged;
-  parts.tag = number_;
-  is_sending_ = message_dispatch::start(parts);
+  request_ = parts;
+  request_.flags = message_frame::tagged;
+  request_.tag = number_;
+  is_sending_ = message_dispatch::start(request_);
   if (has_failed()) {
     forget();
     return false;

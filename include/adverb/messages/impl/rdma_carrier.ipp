@@ -21,16 +21,22 @@ ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
 ADVERB_FUNC void rdma_carrier::take_frames() {
   rest_unless_done rest{loop(), rest_timer_};
   do {
-    failure why;
-    receive_block* const block = frame_wait_->take_block(why);
-    if (block == nullptr) {
+    receive_block* const block = frame_wait_->take_block();
+    if (block == nullptr) [[unlikely]] {
       rest.is_done();
-      end_.leave();
-      return owner_->ended(why);
+      return end_without_frame();
     }
     owner_->receive({*this, block, block->bytes()});
   } while (!frame_wait_->start());
   rest.is_done();
+}
+
+// A failure holds its whole message, so none is made for each frame.
+ADVERB_FUNC void rdma_carrier::end_without_frame() {
+  failure why;
+  static_cast<void>(link_->no_message("async::connection::next", why));
+  end_.leave();
+  owner_->ended(why);
 }
 
 ADVERB_FUNC void rdma_carrier::take_rest(timer& which) {
