@@ -55,7 +55,7 @@ class Case:
 SIZES = [(64, 4 * KIB), (4 * KIB - 16, 4 * KIB), (4 * KIB, 8 * KIB), (MIB, 4 * KIB)]
 CASES = [Case(mode, size, block) for mode in ("echo", "one-way") for size, block in SIZES]
 CHECKED = CASES[0]
-# Those whose user instructions differ.
+# The cases whose user instructions differ.
 COUNTED = [each for each in CASES if each.size != 4 * KIB]
 
 

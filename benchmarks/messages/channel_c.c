@@ -690,10 +690,12 @@ static bool begin_message(struct channel* of, struct message* into, const struct
 static bool receive_take(struct channel* of, const char* frame, const struct header* got) {
   struct outgoing_offer* const offer = find_outgoing(of, got->sequence);
   if (offer == NULL || offer->length != got->length) return false;
-  if (get64(frame + header_size + 8) < offer->length ||
-      (get32(frame + header_size + 20) & remote_write_right) == 0)
+  const uint64_t target = get64(frame + header_size);
+  const uint64_t size = get64(frame + header_size + 8);
+  const uint32_t rights = get32(frame + header_size + 20);
+  if (size < offer->length || target + size < target || (rights & remote_write_right) == 0)
     return false;
-  offer->owner->target = get64(frame + header_size);
+  offer->owner->target = target;
   offer->owner->key = get32(frame + header_size + 16);
   offer->at = must_answer;
   ++of->due;

@@ -18,6 +18,8 @@ enum {
   unmeasured = 40,
   /* Offers of a channel at a time, if messages go one way. */
   offers_at_once = 4,
+  /* Callgrind makes the programs slow. */
+  patience_milliseconds = 600000,
   /* The size of the message that ends a phase of messages one way. */
   end_size = 8,
 };

@@ -2,6 +2,7 @@
 // Shared by the programs with tasks and with Asio.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -30,7 +31,13 @@ inline adverb::async::device_loop_options loop_options_of(const job& given) {
 }
 
 inline adverb::messages::channel_options options_of(const job& given) {
-  return {.receives = given.receives, .block_size = given.block_size, .max_frames = given.receives};
+  constexpr std::chrono::milliseconds patience{patience_milliseconds};
+  return {.receives = given.receives,
+          .block_size = given.block_size,
+          .max_frames = given.receives,
+          .dead_after = patience,
+          .connect_timeout = patience,
+          .close_timeout = patience};
 }
 
 /// A channel, the memory of its messages, and the number of messages.

@@ -311,7 +311,7 @@ int main(int argc, char** argv) {
                                           .block_size = job->block_size,
                                           .max_frames = job->receives,
                                           .longest = 64U << 20U,
-                                          .dead_after_milliseconds = 10000};
+                                          .dead_after_milliseconds = patience_milliseconds};
   program.loop = loop_create(&loop_options);
   (job->is_server ? run_server : run_client)(&program, &address, &options);
   for (size_t index = 0; index < job->channels; ++index) {
