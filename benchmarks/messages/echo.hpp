@@ -32,7 +32,8 @@ inline adverb::async::device_loop_options loop_options_of(const job& given) {
 
 inline adverb::messages::channel_options options_of(const job& given) {
   constexpr std::chrono::milliseconds patience{patience_milliseconds};
-  return {.receives = given.receives,
+  return {.over = adverb::messages::network::rdma,
+          .receives = given.receives,
           .block_size = given.block_size,
           .max_frames = given.receives,
           .dead_after = patience,

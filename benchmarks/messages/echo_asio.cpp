@@ -56,12 +56,12 @@ asio::awaitable<void> take_all(echo::side& client, adverb::mutable_buffer memory
   }
 }
 
-async::task<> serve_all(asio::io_context& context, async::listener& listener,
+async::task<> serve_all(asio::io_context& context, messages::listener& listener,
                         std::vector<std::unique_ptr<echo::side>>& clients, server_clock& clock) {
   const job& given = *clock.job;
   for (std::size_t each = 0; each < given.channels; ++each) {
     clients.push_back(std::make_unique<echo::side>(
-        co_await messages::accept(listener, echo::options_of(given)), given));
+        co_await listener.accept(), given));
     if (!given.is_one_way)
       spawn(context, echo_all(*clients.back(), clock));
     else
@@ -114,7 +114,7 @@ void run(asio::io_context& context) {
 }
 
 void run_server(asio::io_context& context, async::device_loop& loop, const job& given) {
-  async::listener listener{loop, echo::address_of(given)};
+  messages::listener listener{loop, echo::address_of(given), echo::options_of(given)};
   std::puts("ready");
   std::fflush(stdout);
   server_clock clock = server_clock_of(&given);

@@ -41,12 +41,12 @@ async::task<> take_all(echo::side& client, adverb::mutable_buffer memory, server
   }
 }
 
-async::task<> serve_all(async::event_loop& loop, async::listener& listener,
+async::task<> serve_all(async::event_loop& loop, messages::listener& listener,
                         std::vector<std::unique_ptr<echo::side>>& clients, server_clock& clock) {
   const job& given = *clock.job;
   for (std::size_t each = 0; each < given.channels; ++each) {
     clients.push_back(std::make_unique<echo::side>(
-        co_await messages::accept(listener, echo::options_of(given)), given));
+        co_await listener.accept(), given));
     if (!given.is_one_way)
       loop.spawn(echo_all(*clients.back(), clock));
     else
@@ -93,7 +93,7 @@ async::task<> connect(async::event_loop& loop, const job& given,
 async::task<> end(echo::side& server) { co_await server.channel.close(); }
 
 void run_server(async::event_loop& loop, const job& given) {
-  async::listener listener{loop, echo::address_of(given)};
+  messages::listener listener{loop, echo::address_of(given), echo::options_of(given)};
   std::puts("ready");
   std::fflush(stdout);
   server_clock clock = server_clock_of(&given);

@@ -146,6 +146,40 @@ TEST_CASE("A sender waits while the program of the peer holds its messages") {
   CHECK(sent == 40);
 }
 
+TEST_CASE("try_send sends a message if there is room, and keeps the order") {
+  messages::channel_options more_frames = few_receives();
+  more_frames.max_frames = 16;
+  both_ends both{more_frames};
+  std::uint32_t sent = 0;
+  std::uint32_t sent_while_held = 0;
+  std::uint32_t taken = 0;
+  bool is_ordered = true;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        CHECK_FALSE(server.try_send(std::string(server.longest_eager() + 1, 'x')));
+        while (server.try_send(sent)) ++sent;
+        sent_while_held = sent;
+        CHECK(server.unconfirmed() == sent);
+        while (sent < 40) {
+          if (server.try_send(sent))
+            ++sent;
+          else
+            co_await async::sleep_for(both.loop, 1ms);
+        }
+        co_await server.send(sent++);
+        co_await server.close();
+        CHECK_FALSE(server.try_send(sent));
+      },
+      [&](messages::channel& client) -> async::task<> {
+        co_await async::sleep_for(both.loop, 50ms);
+        while (const messages::incoming got = co_await client.next())
+          is_ordered = got.as<std::uint32_t>() == taken++ && is_ordered;
+      });
+  CHECK(sent_while_held == 6);
+  CHECK(is_ordered);
+  CHECK(taken == 41);
+}
+
 TEST_CASE("A refused message fails at its sender, and the channel goes on") {
   both_ends both;
   failure refused;

@@ -329,6 +329,19 @@ class [[nodiscard]] channel {
   [[nodiscard]] send_step send(const Parts&... parts) const noexcept {
     return {state(), detail::parts_of(parts...)};
   }
+  /// Sends a message whose parts are all copied, if there is room for it: nothing waits, so a slow
+  /// peer delays nobody. Returns false if other messages wait for room, if the peer has no receive
+  /// or `max_frames` are in progress, if the message is longer than `longest_eager`, and at the end
+  /// of the channel.
+  ///
+  ///     if (!client.try_send(name, text)) ++missed;
+  template <class... Parts>
+  [[nodiscard]] bool try_send(const Parts&... parts) const {
+    static_assert(!(std::is_convertible_v<const Parts&, const_buffer> || ...),
+                  "nobody would wait for the end of the message, until which registered memory "
+                  "must stay: use send");
+    return state().try_send(detail::parts_of(parts...));
+  }
   /// Waits for the next message. The result is empty if the peer has closed the channel. Fails if
   /// the channel has ended otherwise: with ECONNRESET if the peer has gone without closing it.
   [[nodiscard]] next_step next() const noexcept { return next_step{state()}; }

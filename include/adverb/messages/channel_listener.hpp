@@ -17,10 +17,38 @@
 
 namespace adverb::inline ADVERB_ABI::messages {
 
+class listener;
+
+/// A request for a channel, which has arrived with a handshake. The destructor rejects it. It must
+/// not outlive its listener. Not thread safe.
+class [[nodiscard]] channel_request {
+ public:
+  channel_request(channel_request&&) noexcept = default;
+  channel_request& operator=(channel_request&&) noexcept = default;
+  ~channel_request() = default;
+
+  /// Accepts it. Fails if the peer does not finish the handshake of RDMA. A task for coroutines of
+  /// tasks, which may outlive the request. Wraps: rdma_accept(3).
+  [[nodiscard]] async::task<channel> accept();
+
+ private:
+  friend class listener;
+
+  channel_request() noexcept = default;
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return over_rdma_ || over_tcp_ != nullptr;
+  }
+
+  const listener* listener_ = nullptr;
+  std::optional<detail::handshake> of_peer_;
+  async::connection_request over_rdma_;
+  std::unique_ptr<detail::tcp_greeting> over_tcp_;
+};
+
 /// Listens for channels, over RDMA, TCP, or both:
 ///
 ///     messages::listener listener{loop, cm::socket_address::any(7471)};
-///     while (true) loop.spawn(serve(co_await listener.accept()));
+///     while (true) loop.spawn(serve(co_await listener.next()));
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
 class listener {
@@ -43,11 +71,14 @@ class listener {
     return (which != network::tcp && rdma_) || (which != network::rdma && tcp_);
   }
 
-  /// Accepts the next request for a channel. Requests of peers that are none are rejected. A peer
-  /// that does not finish the handshake ends this step only: await the next. A task for coroutines
-  /// of tasks. Wraps: rdma_accept(3), accept(2).
+  /// Waits for the next request, which the task of its client accepts: a peer that does not finish
+  /// the handshake delays nobody else. Requests of peers that are none are rejected. A task for
+  /// coroutines of tasks.
+  [[nodiscard]] async::task<channel_request> next();
+  /// Waits for the next request, and accepts it. A request that fails on the way ends this call
+  /// only. A task for coroutines of tasks. Wraps: rdma_accept(3).
   [[nodiscard]] async::task<channel> accept();
-  /// Ends the waits in `accept` with ECANCELED, and rejects the requests that nobody has taken.
+  /// Ends the waits for requests with ECANCELED, and rejects the requests that nobody has taken.
   void cancel_waits() noexcept;
 
   // For the operations.
@@ -55,15 +86,12 @@ class listener {
   [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
 
  private:
-  /// A request over RDMA, or a connection over TCP.
-  struct arrival {
-    async::connection_request request;
-    std::unique_ptr<detail::tcp_greeting> greeted;
-    [[nodiscard]] explicit operator bool() const noexcept { return request || greeted != nullptr; }
-  };
+  friend class channel_request;
+
   class arrival_step;
 
-  [[nodiscard]] arrival take();
+  /// Returns what has arrived, if anything has.
+  [[nodiscard]] channel_request take();
 
   async::device_loop* loop_;
   channel_options options_;

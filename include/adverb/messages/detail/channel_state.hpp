@@ -75,6 +75,8 @@ class channel_state {
   [[nodiscard]] arrived_message* take_next(on_failure policy);
   /// The program gives a message back. An offer that it has not taken is refused.
   void give_back(arrived_message& which) noexcept;
+  /// Sends a message of copied parts. Returns false if it would have to wait, or cannot be sent.
+  [[nodiscard]] bool try_send(const message_parts& parts);
   /// Starts the end. Returns true if the peer has confirmed it already, or cannot.
   [[nodiscard]] bool start_close();
   /// Reports why the channel has ended, unless both sides have closed it.

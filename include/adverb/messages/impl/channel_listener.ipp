@@ -51,7 +51,7 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
       if (listener_->rdma_) listener_->rdma_->waiters().push_back(request_);
       return true;
     }
-    [[nodiscard]] arrival take(on_failure policy) {
+    [[nodiscard]] channel_request take(on_failure policy) {
       policy.clear();
       if (is_cancelled()) detail::report_cancelled(policy, "messages::listener::accept");
       return std::move(got_);
@@ -79,17 +79,18 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
 
     listener* listener_;
     request_waiter request_{*this};
-    arrival got_;
+    channel_request got_;
   };
 
  private:
   listener* listener_;
 };
 
-ADVERB_FUNC listener::arrival listener::take() {
-  arrival got;
-  if (rdma_) got.request = rdma_->take_request();
-  if (!got && tcp_) got.greeted = tcp_->take();
+ADVERB_FUNC channel_request listener::take() {
+  channel_request got;
+  got.listener_ = this;
+  if (rdma_) got.over_rdma_ = rdma_->take_request();
+  if (!got && tcp_) got.over_tcp_ = tcp_->take();
   return got;
 }
 
@@ -99,25 +100,36 @@ ADVERB_FUNC void listener::cancel_waits() noexcept {
   if (tcp_) tcp_->clear();
 }
 
-ADVERB_FUNC async::task<channel> listener::accept() {
+ADVERB_FUNC async::task<channel_request> listener::next() {
   while (true) {
-    arrival got = co_await arrival_step{*this};
-    if (got.greeted != nullptr) {
-      detail::greeted_carrier made =
-          detail::carrier_of(*loop_, *got.greeted, mine_, options_, throwing{});
-      co_return detail::make_channel(std::move(made.carrier), options_, mine_, *made.of_peer,
-                                     false);
-    }
-    const auto of_peer = detail::handshake::decode(got.request.private_data());
-    if (!of_peer || !mine_.agrees_with(*of_peer)) {
-      got.request.reject(mine_.encode());
-      continue;
-    }
-    async::connection connection =
-        co_await got.request.accept(detail::connection_options_of(options_, mine_));
-    co_return detail::make_channel(std::make_unique<detail::rdma_carrier>(std::move(connection)),
-                                   options_, mine_, *of_peer, false);
+    channel_request got = co_await arrival_step{*this};
+    got.of_peer_ = got.over_tcp_ != nullptr
+                       ? got.over_tcp_->of_peer()
+                       : detail::handshake::decode(got.over_rdma_.private_data());
+    if (got.of_peer_ && mine_.agrees_with(*got.of_peer_)) co_return got;
+    got.over_rdma_.reject(mine_.encode());
   }
+}
+
+ADVERB_FUNC async::task<channel> listener::accept() {
+  channel_request got = co_await next();
+  co_return co_await got.accept();
+}
+
+ADVERB_FUNC async::task<channel> channel_request::accept() {
+  return [](channel_request self) -> async::task<channel> {
+    const listener& by = *self.listener_;
+    std::unique_ptr<detail::frame_carrier> carrier;
+    if (self.over_tcp_ != nullptr) {
+      carrier = detail::carrier_of(by.loop(), *self.over_tcp_, by.mine_, by.options_, throwing{})
+                    .carrier;
+    } else {
+      carrier = std::make_unique<detail::rdma_carrier>(co_await self.over_rdma_.accept(
+          detail::connection_options_of(by.options_, by.mine_)));
+    }
+    co_return detail::make_channel(std::move(carrier), by.options_, by.mine_, *self.of_peer_,
+                                   false);
+  }(std::move(*this));
 }
 
 }  // namespace adverb::inline ADVERB_ABI::messages

@@ -265,6 +265,17 @@ ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) cons
              : session_.may_offer();
 }
 
+ADVERB_FUNC bool channel_state::try_send(const message_parts& parts) {
+  const bool is_closed = is_closing_ || session_.is_closed_by_peer();
+  if (is_closed || !senders_.empty() || parts.size > session_.longest_eager(parts.flags))
+    return false;
+  message_dispatch sent{nullptr, *this};
+  sent.parts_ = &parts;
+  if (!may_dispatch(sent)) return false;
+  dispatch(sent);
+  return true;
+}
+
 ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
   const message_parts& parts = *which.parts_;
   const message_frame made{
