@@ -60,8 +60,7 @@ async::task<> serve_all(asio::io_context& context, messages::listener& listener,
                         std::vector<std::unique_ptr<echo::side>>& clients, server_clock& clock) {
   const job& given = *clock.job;
   for (std::size_t each = 0; each < given.channels; ++each) {
-    clients.push_back(std::make_unique<echo::side>(
-        co_await listener.accept(), given));
+    clients.push_back(std::make_unique<echo::side>(co_await listener.accept(), given));
     if (!given.is_one_way)
       spawn(context, echo_all(*clients.back(), clock));
     else

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A socket that knows nothing of channels.
+/// A plain socket.
 class plain_socket {
  public:
   explicit plain_socket(const cm::socket_address& to)
@@ -239,7 +239,7 @@ TEST_CASE("A program that blocks uses the same channel, and its silence is not i
   server_end.close().wait();
 }
 
-TEST_CASE("What a program sends before it is busy arrives while it is busy") {
+TEST_CASE("A message arrives while its sender is busy and runs no loop") {
   async::event_loop loop;
   messages::listener listener{loop, listening_address(), few_receives()};
   messages::channel server;

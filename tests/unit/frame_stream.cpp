@@ -18,7 +18,7 @@ using type = detail::message_frame_type;
 
 namespace {
 
-/// What a stream holds: frames, and the messages behind `taken`.
+/// A frame of a stream, and the message behind `taken`.
 struct sent_frame {
   std::vector<std::byte> frame;
   std::vector<std::byte> landed;
@@ -113,7 +113,7 @@ TEST_CASE("Frames are found in a stream, however it is cut") {
   }
 }
 
-TEST_CASE("A frame that is longer than its block is told before a byte of it is copied") {
+TEST_CASE("A frame that is longer than its block is refused before a byte of it is copied") {
   std::array<std::byte, block_size> block{};
   for (const std::uint32_t length : {49U, 0xffff'ffffU}) {
     frame_stream under_test;

@@ -53,7 +53,7 @@ class [[nodiscard]] channel_request {
 /// It stays where it is, because the loop refers to it. Not thread safe.
 class listener {
  public:
-  /// Listens. With `network::any`, over each that the machine has. Fails with EINVAL if an option
+  /// Listens. `network::any` means each network of the machine. Fails with EINVAL if an option
   /// is out of its range. Wraps: rdma_listen(3), listen(2).
   listener(async::device_loop& loop, const cm::socket_address& address,
            const channel_options& options = {}, on_failure policy = throwing{});

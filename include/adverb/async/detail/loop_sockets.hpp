@@ -34,7 +34,7 @@ class loop_sockets final : public async::event_source {
     for (std::size_t each = next_; each < count_; ++each)
       if (events_[each].data.ptr == &which) events_[each].data.ptr = nullptr;
   }
-  /// Tells the sockets what has happened.
+  /// Passes the events to the sockets.
   inline bool ready() override;
 
  private:
@@ -54,8 +54,8 @@ class watched_socket {
   watched_socket() noexcept = default;
   ~watched_socket() { close_socket(); }
 
-  /// Takes over a socket, and has it watched until it can be read, or written if that is asked.
-  /// Closes it on failure. Wraps: epoll_ctl(2).
+  /// Takes over a socket, and watches it for reading, and for writing on demand. Closes it on
+  /// failure. Wraps: epoll_ctl(2).
   void watch_socket(loop_sockets& by, int descriptor, bool for_writing, on_failure policy) {
     close_socket();
     descriptor_ = descriptor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What carries the frames of a channel: a reliable connection, or a TCP connection.
+// The carrier of the frames of a channel: a reliable connection, or a TCP connection.
 #pragma once
 
 #include <cstddef>
@@ -65,10 +65,9 @@ class frame_block {
   std::span<const std::byte> bytes_;
 };
 
-/// Carries the frames of one channel, which owns it, both ways and in order. It tells the channel
-/// of each frame that arrives (`channel_state::receive`), of each that is sent
-/// (`channel_state::sent`), and once, as the last, of its end (`channel_state::ended`). It does so
-/// when the loop runs, not within `send`, `write`, `close` and `cancel`.
+/// Carries the frames of one channel, which owns it, both ways and in order. It calls
+/// `channel_state::receive` for each frame that arrives, `sent` for each that is sent, and `ended`
+/// once, as the last, when the loop runs: not within `send`, `write`, `close` and `cancel`.
 class frame_carrier {
  public:
   frame_carrier() noexcept = default;
@@ -133,7 +132,7 @@ class rest_unless_done {
   timer* rest_;
 };
 
-/// Tells its owner that the loop ends.
+/// Calls its owner when the loop ends.
 template <class Owner>
 class end_of_loop : public async::waiter {
  public:

@@ -15,8 +15,8 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Finds the frames in the bytes of a stream. Each goes into a block of the owner, and the message
-/// behind `taken` into the memory that its receiver has opened. Over TCP, nothing else tells where
-/// a frame ends.
+/// behind `taken` into the memory that its receiver has opened. The bytes of
+/// TCP have no other bounds.
 class frame_stream {
  public:
   enum class outcome : std::uint8_t {
@@ -46,7 +46,7 @@ class frame_stream {
   /// The message goes there. It must have the length in the header.
   void land(std::span<std::byte> memory) noexcept { landing_ = memory; }
   /// Returns the memory that the next bytes of the stream fill: empty unless it is that of a
-  /// message. Who fills it calls `landed`.
+  /// message. Call `landed` after filling it.
   [[nodiscard]] std::span<std::byte> landing() const noexcept { return landing_; }
   /// The first bytes of `landing` are filled. Returns true if all are, and the frame is whole.
   [[nodiscard]] bool landed(std::size_t bytes) noexcept {

@@ -55,8 +55,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   void detach() noexcept override { cancel(); }
 
  private:
-  /// The life of the connection: `open`, then `ending` until the loop has told the channel of the
-  /// end, then `ended`.
+  /// The states of the connection, in order. `ending`: the channel is not called yet.
   enum class phase : std::uint8_t { open, ending, ended };
   /// A frame that is not sent, or not all of it.
   struct outgoing {
@@ -96,7 +95,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   void flush();
   /// So many bytes of the first frames are sent.
   void drop_sent(std::size_t bytes) noexcept;
-  /// Tells the channel of frames that are sent, or will not be.
+  /// Passes frames that are sent, or will not be, to the channel.
   void tell_sent(outgoing*& of, bool succeeded);
 
   /// Reads what has arrived.
@@ -110,7 +109,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   /// Ends the connection in the next turn, with a reason.
   void end_soon(const failure& why);
   void take_turn_soon();
-  /// Calls a function while the connection is open, and tells the channel what has come of it.
+  /// Calls a function if the connection is open, and passes the results to the channel.
   template <class Function>
   void run(const Function& function);
   [[nodiscard]] failure failure_of(const char* verb, int number) const;
@@ -127,7 +126,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   outgoing* unused_outgoing_ = nullptr;
   outgoing* first_ = nullptr;
   outgoing* last_ = nullptr;
-  /// Frames that are sent, of which the channel is not told.
+  /// Frames that are sent, and not passed to the channel.
   outgoing* first_sent_ = nullptr;
   outgoing* last_sent_ = nullptr;
   bool is_in_turn_ = false;

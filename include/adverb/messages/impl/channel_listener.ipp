@@ -121,11 +121,11 @@ ADVERB_FUNC async::task<channel> channel_request::accept() {
     const listener& by = *self.listener_;
     std::unique_ptr<detail::frame_carrier> carrier;
     if (self.over_tcp_ != nullptr) {
-      carrier = detail::carrier_of(by.loop(), *self.over_tcp_, by.mine_, by.options_, throwing{})
-                    .carrier;
+      carrier =
+          detail::carrier_of(by.loop(), *self.over_tcp_, by.mine_, by.options_, throwing{}).carrier;
     } else {
-      carrier = std::make_unique<detail::rdma_carrier>(co_await self.over_rdma_.accept(
-          detail::connection_options_of(by.options_, by.mine_)));
+      carrier = std::make_unique<detail::rdma_carrier>(
+          co_await self.over_rdma_.accept(detail::connection_options_of(by.options_, by.mine_)));
     }
     co_return detail::make_channel(std::move(carrier), by.options_, by.mine_, *self.of_peer_,
                                    false);

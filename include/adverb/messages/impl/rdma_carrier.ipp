@@ -44,7 +44,7 @@ ADVERB_FUNC void rdma_carrier::take_rest(timer& which) {
   if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
 }
 
-// The link has ended, but has not told the wait for frames.
+// The link has ended, and the wait for frames is not resumed.
 ADVERB_FUNC void rdma_carrier::loop_ended() {
   failure why;
   report_cancelled(why, "messages::channel");

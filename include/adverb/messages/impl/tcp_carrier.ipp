@@ -103,7 +103,7 @@ ADVERB_FUNC void tcp_carrier::flush() {
     } else if (errno == EAGAIN) {
       break;
     } else if (errno != EINTR) {
-      // What the peer has sent before is read to its end, which tells why.
+      // The bytes that the peer has sent before are read to their end, which has the reason.
       is_write_broken_ = true;
     }
   }

@@ -79,7 +79,7 @@ ADVERB_FUNC void tcp_listener::socket_ready() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      // Nothing tells when there is room again.
+      // There is no event for room.
       pause_watching();
       return loop_->set_timer_after(pause_, default_duration<1'000>{100});
     }
