@@ -7,3 +7,4 @@
 #include <adverb/messages/channel.hpp>
 #include <adverb/messages/channel_listener.hpp>
 #include <adverb/messages/channel_options.hpp>
+#include <adverb/messages/channel_statistics.hpp>

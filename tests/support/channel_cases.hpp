@@ -66,6 +66,8 @@ TEST_CASE("Channels carry messages of every size, in order", "[rdma_connect][rdm
         }
         co_await server.close();
         CHECK(server.unconfirmed() == 0);
+        CHECK(server.statistics().messages_sent == sizes.size());
+        CHECK(server.statistics().offers_sent == 4);
       },
       [&](messages::channel& client) -> async::task<> {
         const async::loop_memory target = client.memory(1 << 20);
@@ -129,6 +131,12 @@ TEST_CASE("A sender waits while the program of the peer holds its messages") {
       [&](messages::channel& server) -> async::task<> {
         for (; sent < 40; ++sent) co_await server.send(sent);
         co_await server.close();
+        const messages::channel_statistics& counts = server.statistics();
+        CHECK(counts.messages_sent == 40);
+        CHECK(counts.bytes_sent == 160);
+        CHECK(counts.bytes_copied == 160);
+        CHECK(counts.stalls_for_credit > 0);
+        CHECK(counts.stalled_for_credit >= 30ms);
       },
       [&](messages::channel& client) -> async::task<> {
         std::vector<messages::incoming> held;

@@ -46,6 +46,14 @@ class plain_socket {
   void send(std::span<const std::byte> bytes) const {
     static_cast<void>(::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
   }
+  /// Reads to the end. Returns the last bytes.
+  [[nodiscard]] std::vector<std::byte> last(std::size_t count) const {
+    std::vector<std::byte> all;
+    std::array<std::byte, 256> some;
+    for (ssize_t got = 0; (got = ::recv(descriptor_, some.data(), some.size(), 0)) > 0;)
+      all.insert(all.end(), some.begin(), some.begin() + got);
+    return {all.end() - static_cast<std::ptrdiff_t>(count), all.end()};
+  }
   /// Returns true if the peer has closed the connection.
   [[nodiscard]] bool is_at_end() const {
     std::array<std::byte, 256> rest;
@@ -105,6 +113,35 @@ TEST_CASE("A frame that violates the protocol ends a channel over TCP with EPROT
   for (const std::vector<std::byte>& frame : frames)
     for (const std::size_t piece : {std::size_t{1}, frame.size()})
       CHECK(end_after(frame, piece) == std::errc::protocol_error);
+}
+
+TEST_CASE("A peer learns which rule its frame violates") {
+  const auto frame =
+      detail::message_frame{.type = static_cast<detail::message_frame_type>(77), .granted = 8};
+  both_ends here;
+  failure why;
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel accepted = co_await here.listener.accept();
+    const messages::incoming none = co_await accepted.next().report_to(why);
+  });
+  const plain_socket rude{here.address()};
+  rude.send(greeting());
+  rude.send(frame.encode());
+  here.loop.run();
+  const std::vector<std::byte> last = rude.last(detail::message_frame::header_size);
+  const auto read =
+      detail::message_frame::decode(std::span{last}.first<detail::message_frame::header_size>());
+  CHECK(read.type == detail::message_frame_type::failed);
+  CHECK(read.length == static_cast<std::uint32_t>(detail::session_violation::unknown_type));
+  CHECK(why.code() == std::errc::protocol_error);
+}
+
+TEST_CASE("A channel whose peer ends it for a violation says so") {
+  for (const std::uint32_t reason : {1U, 77U}) {
+    const auto frame = detail::message_frame{
+        .type = detail::message_frame_type::failed, .length = reason, .granted = 8};
+    CHECK(end_after(frame.encode(), 16) == std::errc::protocol_error);
+  }
 }
 
 TEST_CASE("A peer over TCP that sends more than it was granted ends the channel with EPROTO") {

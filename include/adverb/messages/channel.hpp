@@ -19,6 +19,7 @@
 #include <adverb/async/task.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/messages/channel_options.hpp>
+#include <adverb/messages/channel_statistics.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 #include <adverb/version.hpp>
 
@@ -365,6 +366,10 @@ class [[nodiscard]] channel {
   [[nodiscard]] std::string_view why_stalled() const noexcept { return state().why_stalled(); }
   /// Returns what the channel runs over: RDMA or TCP.
   [[nodiscard]] network over() const noexcept { return state().carrier().network(); }
+  /// Returns the counts of the channel since its start.
+  [[nodiscard]] const channel_statistics& statistics() const noexcept {
+    return state().statistics();
+  }
   /// Returns the domain in which to register memory for messages. It is empty over TCP, which needs
   /// no registration.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {

@@ -14,6 +14,7 @@
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/messages/channel_options.hpp>
+#include <adverb/messages/channel_statistics.hpp>
 #include <adverb/messages/detail/frame_carrier.hpp>
 #include <adverb/messages/detail/handshake.hpp>
 #include <adverb/messages/detail/message_operations.hpp>
@@ -85,6 +86,9 @@ class channel_state {
   /// Reports that a wait has taken too long.
   static void report_late(const char* verb, on_failure policy);
   [[nodiscard]] std::string_view why_stalled() const noexcept;
+  [[nodiscard]] const messages::channel_statistics& statistics() const noexcept {
+    return statistics_;
+  }
 
  private:
   friend class message_dispatch;
@@ -109,6 +113,9 @@ class channel_state {
   void end(const failure& why);
   /// Ends the channel and its connection.
   void fail(const failure& why);
+  [[nodiscard]] static failure violation_of(const char* by, session_violation which);
+  /// The peer has ended the channel for a reason.
+  void end_as_told(std::uint32_t reason);
 
   // Frames of this side.
 
@@ -119,6 +126,8 @@ class channel_state {
   [[nodiscard]] bool has_room() const noexcept { return free_count_ > reserved_slots; }
   [[nodiscard]] bool may_dispatch(const message_dispatch& which) const noexcept;
   void dispatch(message_dispatch& which);
+  void note_stall(message_dispatch& which) noexcept;
+  void note_end_of_stall(const message_dispatch& which) noexcept;
   void write_offer(message_dispatch& which, const message_frame& taken);
   [[nodiscard]] frame_slot& take_slot(const message_frame& header) noexcept;
   /// Copies parts behind the bytes that are filled. Returns the size of both.
@@ -154,8 +163,11 @@ class channel_state {
   std::int64_t tick_interval_ = 0;
   timeout close_timeout_;
   failure why_;
+  messages::channel_statistics statistics_;
   bool is_closing_ = false;
   bool has_ended_ = false;
+  /// The connection ends when the last frame is sent.
+  bool is_failing_ = false;
 };
 
 /// Keeps a channel.

@@ -114,6 +114,8 @@ class message_dispatch : public async::waiter {
   const message_parts* parts_ = nullptr;
   landing_handle target_;
   phase at_ = phase::finished;
+  bool waits_for_credit_ = false;
+  std::int64_t waits_since_ = 0;
   /// 0, or why it was not sent.
   int refusal_ = 0;
 };

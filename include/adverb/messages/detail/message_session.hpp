@@ -65,6 +65,8 @@ enum class session_arrival : std::uint8_t {
   withdrawn,
   /// The peer sends no more messages.
   close,
+  /// The peer has ended the channel because a frame of this side violates the protocol.
+  failed,
   violation,
 };
 
@@ -168,6 +170,16 @@ class message_session {
   }
   /// The program sends no more messages.
   void close() noexcept { is_closing_ = must_confirm_ = true; }
+
+  /// Returns true if the peer has room for the frame `failed`.
+  [[nodiscard]] bool may_send_failed() const noexcept { return credits_.may_send_control(); }
+  /// Returns the last frame, with the rule that the peer has violated.
+  [[nodiscard]] message_frame send_failed(session_violation which) noexcept {
+    message_frame made{.type = message_frame_type::failed,
+                       .length = static_cast<std::uint32_t>(which)};
+    stamp(made);
+    return made;
+  }
 
   // Receiving.
 

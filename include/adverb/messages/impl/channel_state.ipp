@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <adverb/core/detail/byte_order.hpp>
@@ -52,7 +53,8 @@ ADVERB_FUNC void channel_state::begin() {
 }
 
 ADVERB_FUNC void channel_state::detach() noexcept {
-  carrier_->detach();
+  // The last frame of a channel that fails is on its way.
+  if (!is_failing_) carrier_->detach();
   release();
 }
 
@@ -89,6 +91,7 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
       added.header = header;
       added.tag = tag();
       added.offer = &session_.incoming();
+      ++statistics_.offers_received;
       added.offer->owner = &added;
       got = frame_block{};
       deliver(added);
@@ -118,6 +121,7 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
         finish(first, EPIPE);
       }
       break;
+    case session_arrival::failed: return end_as_told(header.length);
     case session_arrival::violation: return violate(session_.violation());
     case session_arrival::none: break;
   }
@@ -128,6 +132,8 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
 }
 
 ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
+  ++statistics_.messages_received;
+  statistics_.bytes_received += which.header.length;
   which.next = nullptr;
   (first_ == nullptr ? first_ : last_->next) = &which;
   last_ = &which;
@@ -172,14 +178,29 @@ ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is
   taking->go_on();
 }
 
-ADVERB_FUNC void channel_state::violate(session_violation which) {
+ADVERB_FUNC failure channel_state::violation_of(const char* by, session_violation which) {
   failure why;
   on_failure{why}.report(EPROTO, "messages::channel", [&](failure_description& description) {
-    description.explain([&](text_writer& writer) {
-      writer.put("a frame of the peer violates the protocol: ").put(describe(which));
-    });
+    description.explain([&](text_writer& writer) { writer.put(by).put(describe(which)); });
   });
-  fail(why);
+  return why;
+}
+
+ADVERB_FUNC void channel_state::violate(session_violation which) {
+  const failure why = violation_of("a frame of the peer violates the protocol: ", which);
+  if (!may_post() || free_ == nullptr || !session_.may_send_failed()) return fail(why);
+  // The peer learns the reason. When the frame is sent, the connection ends.
+  is_failing_ = true;
+  post(take_slot(session_.send_failed(which)), message_frame::header_size);
+  constexpr timeout longest = seconds{1};
+  loop().set_timer_after(close_timer_, longest);
+  end(why);
+}
+
+ADVERB_FUNC void channel_state::end_as_told(std::uint32_t reason) {
+  fail(violation_of(
+      "the peer ended the channel, because a frame of this side violates the protocol: ",
+      static_cast<session_violation>(reason)));
 }
 
 // A waiter that is resumed may destroy the channel.
@@ -222,6 +243,7 @@ ADVERB_FUNC void channel_state::advance() {
     auto& first = static_cast<message_dispatch&>(senders_.front());
     if (!may_dispatch(first)) return;
     first.leave();
+    note_end_of_stall(first);
     dispatch(first);
     if (first.at_ == message_dispatch::phase::finished) first.go_on();
   }
@@ -276,11 +298,25 @@ ADVERB_FUNC bool channel_state::try_send(const message_parts& parts) {
   return true;
 }
 
+ADVERB_FUNC void channel_state::note_stall(message_dispatch& which) noexcept {
+  which.waits_for_credit_ = has_room() || !session_.may_send_message();
+  which.waits_since_ = deadline::now();
+  ++(which.waits_for_credit_ ? statistics_.stalls_for_credit : statistics_.stalls_for_room);
+}
+
+ADVERB_FUNC void channel_state::note_end_of_stall(const message_dispatch& which) noexcept {
+  const std::chrono::nanoseconds length{deadline::now() - which.waits_since_};
+  (which.waits_for_credit_ ? statistics_.stalled_for_credit : statistics_.stalled_for_room) +=
+      length;
+}
+
 ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
   const message_parts& parts = *which.parts_;
   const message_frame made{
       .flags = parts.flags, .lane = parts.lane, .length = static_cast<std::uint32_t>(parts.size)};
   const bool is_offer = made.length > session_.longest_eager(made.flags);
+  ++statistics_.messages_sent;
+  statistics_.bytes_sent += parts.size;
   frame_slot& slot =
       take_slot(is_offer ? session_.send_offer(made, &which) : session_.send_message(made));
   if (made.flags != 0) {
@@ -290,10 +326,12 @@ ADVERB_FUNC void channel_state::dispatch(message_dispatch& which) {
   }
   const auto front_size = static_cast<std::uint32_t>(made.front_size());
   if (is_offer) {
+    ++statistics_.offers_sent;
     which.at_ = message_dispatch::phase::offered;
     return post(slot, front_size);
   }
   const std::uint32_t size = copy_parts(slot, front_size, parts);
+  statistics_.bytes_copied += parts.copied_size;
   if (parts.buffer_count == 0) {
     which.at_ = message_dispatch::phase::finished;
     return post(slot, size);
@@ -367,6 +405,8 @@ ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
     finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
   // Frames wait for room, or for the completion of all others.
   if (was_full || !senders_.empty() || !session_.is_idle()) advance();
+  if (is_failing_ && free_count_ == slots_.size()) [[unlikely]]
+    cancel();
   release();
 }
 
@@ -448,6 +488,7 @@ ADVERB_FUNC void channel_state::tick(timer& which) {
 
 ADVERB_FUNC void channel_state::close_expired(timer& which) {
   channel_state& self = *static_cast<channel_timer&>(which).owner;
+  if (self.is_failing_) self.cancel();
   if (self.has_ended_) return;
   failure why;
   on_failure{why}.report(ETIMEDOUT, "messages::channel::close",
@@ -494,6 +535,7 @@ ADVERB_FUNC bool message_dispatch::start(const message_parts& parts) {
   if (refusal_ != 0) return false;
   if (!channel.senders_.empty() || !channel.may_dispatch(*this)) {
     at_ = phase::waits_for_room;
+    channel.note_stall(*this);
     channel.senders_.push_back(*this);
     return true;
   }
@@ -545,6 +587,7 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
     if (length != 0)
       std::memcpy(reinterpret_cast<void*>(target.address()),
                   message_->block.bytes().data() + message_->header.front_size(), length);
+    channel_->statistics_.bytes_copied += length;
     is_complete_ = true;
     return false;
   }

@@ -19,7 +19,7 @@ ADVERB_FUNC std::string_view describe(session_violation violated) noexcept {
     case session_violation::unknown_offer: return "the frame belongs to no offer";
     case session_violation::after_close: return "the message follows the end";
   }
-  return "";
+  return "the reason is unknown";
 }
 
 ADVERB_FUNC message_session::message_session(const session_limits& agreed)
@@ -139,7 +139,7 @@ ADVERB_FUNC session_arrival message_session::receive(const message_frame& receiv
       if (!confirm(received.length)) return violate(session_violation::wrong_sequence);
       is_closed_by_peer_ = must_confirm_close_ = must_confirm_ = true;
       return session_arrival::close;
-    case message_frame_type::failed: break;
+    case message_frame_type::failed: return session_arrival::failed;
   }
   return session_arrival::none;
 }
