@@ -136,7 +136,7 @@ TEST_CASE("A peer learns which rule its frame violates") {
   CHECK(why.code() == std::errc::protocol_error);
 }
 
-TEST_CASE("A channel whose peer ends it for a violation says so") {
+TEST_CASE("A channel that its peer ends for a violation fails with EPROTO") {
   for (const std::uint32_t reason : {1U, 77U}) {
     const auto frame = detail::message_frame{
         .type = detail::message_frame_type::failed, .length = reason, .granted = 8};

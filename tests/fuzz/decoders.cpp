@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The decoders of a channel: the handshake, the headers of frames, the remote handle of `take`, and
+// the frames in a stream of TCP.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
+
+#include "fuzz_target.hpp"
+
+using namespace adverb;
+using detail::frame_stream;
+
+namespace {
+
+void decode_handshake(std::span<const std::byte> bytes) {
+  const auto read = detail::handshake::decode(bytes.first(std::min<std::size_t>(bytes.size(), 56)));
+  if (!read) return;
+  const auto mine = detail::handshake::of({}, throwing{});
+  const detail::session_limits limits = mine.limits_with(*read);
+  fuzz::require(limits.receives_of_peer >= 4 && limits.receives_of_peer <= 65'536,
+                "a peer has granted receives out of bounds");
+  fuzz::require(limits.block_size_of_peer >= 64 && limits.block_size_of_peer <= mine.block_size,
+                "a frame exceeds the receives of one side");
+  fuzz::require(limits.longest <= mine.longest, "a message exceeds what was agreed");
+  fuzz::require(mine.dead_after_with(*read).count() >= 20'000'000, "probes come too often");
+  // What was read is written again as it was.
+  const auto again = detail::handshake::decode(read->encode());
+  fuzz::require(again && again->receives == read->receives && again->longest == read->longest,
+                "a handshake changes when it is encoded");
+}
+
+/// Cuts the input into pieces as its first byte says.
+void read_stream(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const std::size_t piece = std::to_integer<std::size_t>(bytes.front()) % 31 + 1;
+  bytes = bytes.subspan(1);
+  std::array<std::byte, 80> block{};
+  std::vector<std::byte> landing;
+  frame_stream stream;
+  stream.next_frame(block);
+  while (!bytes.empty()) {
+    std::span<const std::byte> now = bytes.first(std::min(piece, bytes.size()));
+    bytes = bytes.subspan(now.size());
+    while (!now.empty()) {
+      const std::size_t before = now.size();
+      switch (stream.take(now)) {
+        case frame_stream::outcome::more:
+          fuzz::require(now.empty(), "bytes are left although more are needed");
+          break;
+        case frame_stream::outcome::frame:
+          fuzz::require(stream.frame().size() <= block.size(), "a frame exceeds its block");
+          stream.next_frame(block);
+          break;
+        case frame_stream::outcome::landing:
+          if (stream.header().length > 1 << 16) return;
+          landing.assign(stream.header().length, std::byte{});
+          stream.land(landing);
+          break;
+        case frame_stream::outcome::too_long: return;
+      }
+      fuzz::require(now.size() < before, "a stream makes no progress");
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::input in{data, size};
+  const std::uint8_t which = in.byte();
+  const std::span<const std::byte> rest = in.bytes(size);
+  switch (which % 3) {
+    case 0: decode_handshake(rest); break;
+    case 1: read_stream(rest); break;
+    case 2:
+      if (rest.size() >= detail::landing_handle::encoded_size) {
+        std::error_code why;
+        static_cast<void>(detail::landing_handle::decode(
+            rest.first<detail::landing_handle::encoded_size>(), why));
+      }
+      break;
+  }
+  return 0;
+}
