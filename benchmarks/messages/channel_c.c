@@ -39,6 +39,7 @@ enum {
   most_receives = 65536,
   least_block_size = 64,
   remote_write_right = IBV_ACCESS_REMOTE_WRITE,
+  flag_may_be_silent = 1,
 };
 
 enum frame_type {
@@ -69,6 +70,8 @@ struct header {
 struct handshake {
   uint8_t lowest_version;
   uint8_t highest_version;
+  /* Its program blocks, so it is silent while it lives. */
+  bool may_be_silent;
   uint32_t receives;
   uint32_t block_size;
   uint32_t longest;
@@ -145,6 +148,7 @@ struct channel {
   struct outgoing_offer outgoing[most_offers];
   struct incoming_offer incoming[most_offers];
 
+  bool peer_may_be_silent;
   uint32_t silent_ticks;
   bool has_heard;
   bool may_send;
@@ -258,6 +262,7 @@ static bool decode_handshake(const void* data, size_t size, struct handshake* in
   if (from == NULL || size < handshake_size || get32(from) != handshake_mark) return false;
   *into = (struct handshake){.lowest_version = (uint8_t)from[4],
                              .highest_version = (uint8_t)from[5],
+                             .may_be_silent = (from[6] & flag_may_be_silent) != 0,
                              .receives = get32(from + 8),
                              .block_size = get32(from + 12),
                              .longest = get32(from + 16),
@@ -865,7 +870,7 @@ static void tick(struct channel* which) {
   which->has_heard = false;
   which->must_probe = which->must_probe || which->silent_ticks == ticks_to_probe;
   which->must_confirm = which->must_confirm || which->is_credit_unconfirmed;
-  if (which->silent_ticks == ticks_to_death)
+  if (which->silent_ticks >= ticks_to_death && !which->peer_may_be_silent)
     fail(which, ETIMEDOUT);
   else
     advance(which);
@@ -983,6 +988,7 @@ static void agree(struct channel* which, const struct handshake* of_peer, bool i
   which->frame_size = smaller(mine->block_size, of_peer->block_size);
   which->longest_eager = which->frame_size - header_size;
   which->longest = smaller(mine->longest, of_peer->longest);
+  which->peer_may_be_silent = of_peer->may_be_silent;
   which->granted = which->of_peer = of_peer->receives;
   which->posted = which->announced = mine->receives;
   which->quarter = mine->receives / 4;
