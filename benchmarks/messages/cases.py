@@ -8,6 +8,7 @@ CROSS = [("c", "tasks"), ("tasks", "c"), ("c", "asio"), ("asio", "c")]
 KIB = 1 << 10
 MIB = 1 << 20
 CHANNELS = [1, 64, 1024]
+RECEIVES = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,17 +19,20 @@ class Case:
     size: int
     block: int = 4 * KIB
     channels: int = 1
-    receives: int = 32
+    receives: int = RECEIVES
 
     @property
     def name(self):
-        return f"{self.mode} {self.size}"
+        return f"{self.mode} {self.size}" + (f" {self.receives}" if self.receives != RECEIVES else "")
 
     @property
     def title(self):
         way = "there and back" if self.mode == "echo" else "one way"
         size = "1 MiB" if self.size == MIB else f"{self.size:,} B"
-        return f"{size} in blocks of {self.block:,} B, {way}" if self.size < MIB else f"{size}, offered, {way}"
+        if self.size == MIB:
+            return f"{size}, offered, {way}"
+        receives = f", {self.receives} receives" if self.receives != RECEIVES else ""
+        return f"{size} in blocks of {self.block:,} B, {way}{receives}"
 
     @property
     def is_offered(self):
@@ -55,6 +59,8 @@ class Case:
 SIZES = [(64, 4 * KIB), (4 * KIB - 16, 4 * KIB), (4 * KIB, 8 * KIB), (MIB, 4 * KIB)]
 CASES = [Case(mode, size, block) for mode in ("echo", "one-way") for size, block in SIZES]
 CHECKED = CASES[0]
+# It has the number of receives of rsockets.
+DEEP = Case("one-way", 64, 4 * KIB, 1, 384)
 # The cases whose user instructions differ.
 COUNTED = [each for each in CASES if each.size != 4 * KIB]
 

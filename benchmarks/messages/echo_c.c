@@ -90,7 +90,7 @@ static void prepare(struct side* side, struct channel* channel,
   side->channel = channel;
   side->memory = calloc(1, size);
   if (side->memory == NULL) fail("calloc", errno);
-  side->region = ibv_reg_mr(channel_domain(channel), side->memory, size, IBV_ACCESS_LOCAL_WRITE);
+  side->region = ibv_reg_mr(channel_domain(channel), side->memory, size, (int)IBV_ACCESS_LOCAL_WRITE);
   if (side->region == NULL) fail("ibv_reg_mr", errno);
   for (size_t index = 0; index < at_once(job); ++index) {
     struct transfer* const each = &side->transfers[index];
