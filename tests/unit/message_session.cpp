@@ -136,6 +136,7 @@ struct end {
         which.is_over = true;
         break;
       }
+      case session_arrival::failed:
       case session_arrival::violation:
         if (violated == session_violation::none) violated = state.violation();
         break;

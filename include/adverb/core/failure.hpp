@@ -93,7 +93,7 @@ class on_failure;
 class failure {
  public:
   /// Makes an object that holds no failure.
-  failure() noexcept = default;
+  failure() noexcept { message_[0] = '\0'; }
 
   /// Makes a failure of `verb`. Calls `describe` with a failure_description to fill in the rest.
   [[gnu::cold]] failure(std::error_code code, const char* verb,
@@ -129,7 +129,8 @@ class failure {
   range verb_;
   range object_;
   range explanation_;
-  char message_[1024] = {};
+  // Only the first byte is initialized until something fails.
+  char message_[1024];
 };
 
 /// Fills in a failure. Add the parts in the order of the message: detail, object, explanation. Each

@@ -61,7 +61,7 @@ namespace adverb::inline ADVERB_ABI {
 
 [[gnu::noinline]] ADVERB_FUNC failure::failure(std::error_code code, const char* verb,
                                                detail::callable_ref<failure_description&> describe)
-    : code_{code} {
+    : code_{code}, message_{} {
   failure_description description{*this, verb};
   describe(description);
   description.finish();
