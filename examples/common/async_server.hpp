@@ -3,9 +3,15 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <utility>
 
+#include <errno.h>
+
 #include <adverb/async.hpp>
+#include <adverb/cm.hpp>
 
 #include "common/command_line.hpp"
 
@@ -21,6 +27,41 @@ namespace examples {
   loop.run();
   std::signal(SIGINT, SIG_DFL);
   throw interrupted{};
+}
+
+/// Runs a task to its end, or until Ctrl-C.
+inline void run_to_end(adverb::async::event_loop& loop, adverb::async::task<> task) {
+  bool has_ended = false;
+  loop.stop_on({SIGINT, SIGTERM});
+  loop.spawn([&]() -> adverb::async::task<> {
+    co_await std::move(task);
+    has_ended = true;
+  });
+  loop.run();
+  if (!has_ended) throw interrupted{};
+}
+
+/// Starts the task that `serve` returns for each connection request. Prints the failure of a
+/// client; the other clients stay connected.
+template <class Serve>
+adverb::async::task<> serve_each(adverb::async::event_loop& loop, std::uint16_t port, Serve serve) {
+  adverb::async::listener listener{loop, adverb::cm::socket_address::any(port)};
+  std::printf("listening on port %d\n", listener.port());
+  while (true)
+    loop.spawn(serve(co_await listener.next()), [](std::exception_ptr failure) {
+      try {
+        if (failure) std::rethrow_exception(failure);
+      } catch (const std::exception& why) {
+        std::fprintf(stderr, "%s: %s\n", ::program_invocation_short_name, why.what());
+      }
+    });
+}
+
+/// Does so until Ctrl-C.
+template <class Serve>
+[[noreturn]] void serve_each_until_interrupted(adverb::async::event_loop& loop, std::uint16_t port,
+                                               Serve serve) {
+  run_until_interrupted(loop, serve_each(loop, port, std::move(serve)));
 }
 
 }  // namespace examples

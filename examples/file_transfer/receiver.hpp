@@ -15,10 +15,10 @@
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 
+#include "common/progress.hpp"
 #include "file_transfer/file_checksum.hpp"
 #include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
-#include "file_transfer/progress.hpp"
 #include "file_transfer/target_file.hpp"
 
 namespace file_transfer {
@@ -78,7 +78,7 @@ class receiver {
   }
 
   void receive_content(target_file& target, const std::string& name, std::uint64_t size) {
-    progress shown{name, size};
+    examples::progress shown{name, size};
     file_checksum sum;
     for (std::uint64_t left = size; left > 0;) {
       const message next = wait_for(message_kind::data);

@@ -13,10 +13,10 @@
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 
+#include "common/progress.hpp"
 #include "file_transfer/file_checksum.hpp"
 #include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
-#include "file_transfer/progress.hpp"
 #include "file_transfer/source_file.hpp"
 
 namespace file_transfer {
@@ -70,7 +70,7 @@ class sender {
   }
 
   void converse(source_file& file, std::uint32_t number, std::uint32_t count) {
-    progress shown{file.name(), file.size()};
+    examples::progress shown{file.name(), file.size()};
     send_value(message_kind::announcement,
                announcement{file.size(), number, count, text_field<256>{file.name()}});
     wait_for(message_kind::go_ahead);

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace file_transfer {
+namespace examples {
 
 /// Returns for example "1.5 MiB".
 [[nodiscard]] inline std::string to_size(double bytes) {
@@ -110,4 +110,4 @@ class progress {
   bool drawn_ = false;
 };
 
-}  // namespace file_transfer
+}  // namespace examples
