@@ -75,9 +75,9 @@ async::task<> send(async::event_loop& loop, const cm_options& to, copied_data da
 
 async::task<> receive(async::event_loop& loop, std::uint16_t port, const std::string& path,
                       std::uint64_t limit) {
-  async::listener listener{loop, adverb::cm::socket_address::any(port)};
+  messages::listener listener{loop, adverb::cm::socket_address::any(port), patient};
   std::printf("listening on port %d\n", listener.port());
-  const auto sender = co_await messages::accept(listener, patient);
+  const auto sender = co_await listener.accept();
   std::string refusal;
   try {
     const auto size = (co_await sender.next()).as<std::uint64_t>();

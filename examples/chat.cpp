@@ -42,8 +42,8 @@ struct member {
 
 class room {
  public:
-  async::task<> serve(async::connection_request request) {
-    messages::channel channel = co_await messages::accept(std::move(request), of_server);
+  async::task<> serve(messages::channel_request request) {
+    messages::channel channel = co_await request.accept();
     member self{std::move(channel)};
     {
       const auto name = co_await self.channel.next().within(of_server.dead_after);
@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
     // Enough for 120 clients where the device cannot enlarge its queue, such as soft-iWARP.
     async::event_loop loop{{.completions = 20000}};
     if (options.is_client()) return examples::run_to_end(loop, join(loop, options, name));
-    examples::serve_each_until_interrupted(loop, options.port, [&](async::connection_request from) {
-      return all.serve(std::move(from));
-    });
+    examples::serve_each_until_interrupted<messages::listener>(
+        loop, options.port,
+        [&](messages::channel_request from) { return all.serve(std::move(from)); }, of_server);
   });
 }

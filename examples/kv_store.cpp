@@ -30,8 +30,11 @@ namespace messages = adverb::messages;
 using adverb::access_right;
 using remote_table = adverb::remote_buffer<std::byte, access_right::remote_read>;
 
-async::task<> serve(async::connection_request request, kv_table& table) {
-  const auto client = co_await messages::accept(std::move(request));
+/// The reads need RDMA.
+constexpr messages::channel_options over_rdma{.over = messages::network::rdma};
+
+async::task<> serve(messages::channel_request request, kv_table& table) {
+  const auto client = co_await request.accept();
   const adverb::memory_region records{client.protection_domain(), table.records(),
                                       access_right::remote_read};
   const async::loop_memory arrived = client.memory(kv_record::longest);
@@ -69,7 +72,7 @@ async::task<const kv_record*> get(const async::connection& server, remote_table 
 
 async::task<> ask(async::event_loop& loop, const cm_options& options,
                   const std::vector<std::string>& questions, int repeat) {
-  const auto server = co_await messages::connect(loop, options.server, options.port);
+  const auto server = co_await messages::connect(loop, options.server, options.port, over_rdma);
   const auto reads = co_await async::connect(loop, options.server, options.port + 1);
   messages::caller call{server};
   const messages::reply place = co_await call(std::string_view{});
@@ -112,8 +115,8 @@ int main(int argc, char** argv) {
     async::event_loop loop{{.completions = 20000}};
     if (options.is_client()) return run_to_end(loop, ask(loop, options, questions, repeat));
     loop.spawn(serve_each(loop, options.port + 1, serve_reads));
-    serve_each_until_interrupted(loop, options.port, [&](async::connection_request from) {
-      return serve(std::move(from), table);
-    });
+    serve_each_until_interrupted<messages::listener>(
+        loop, options.port,
+        [&](messages::channel_request from) { return serve(std::move(from), table); }, over_rdma);
   });
 }

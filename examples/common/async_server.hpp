@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Servers whose clients are asynchronous connections.
+// Servers whose clients are asynchronous connections, or channels of messages.
 #pragma once
 
 #include <csignal>
@@ -41,11 +41,12 @@ inline void run_to_end(adverb::async::event_loop& loop, adverb::async::task<> ta
   if (!has_ended) throw interrupted{};
 }
 
-/// Starts the task that `serve` returns for each connection request. Prints the failure of a
-/// client; the other clients stay connected.
-template <class Serve>
-adverb::async::task<> serve_each(adverb::async::event_loop& loop, std::uint16_t port, Serve serve) {
-  adverb::async::listener listener{loop, adverb::cm::socket_address::any(port)};
+/// Starts the task that `serve` returns for each request of a listener, which has these options.
+/// Prints the failure of a client; the other clients stay connected.
+template <class Listener = adverb::async::listener, class Serve, class... Options>
+adverb::async::task<> serve_each(adverb::async::event_loop& loop, std::uint16_t port, Serve serve,
+                                 Options... options) {
+  Listener listener{loop, adverb::cm::socket_address::any(port), options...};
   std::printf("listening on port %d\n", listener.port());
   while (true)
     loop.spawn(serve(co_await listener.next()), [](std::exception_ptr failure) {
@@ -58,10 +59,10 @@ adverb::async::task<> serve_each(adverb::async::event_loop& loop, std::uint16_t 
 }
 
 /// Does so until Ctrl-C.
-template <class Serve>
+template <class Listener = adverb::async::listener, class Serve, class... Options>
 [[noreturn]] void serve_each_until_interrupted(adverb::async::event_loop& loop, std::uint16_t port,
-                                               Serve serve) {
-  run_until_interrupted(loop, serve_each(loop, port, std::move(serve)));
+                                               Serve serve, Options... options) {
+  run_until_interrupted(loop, serve_each<Listener>(loop, port, std::move(serve), options...));
 }
 
 }  // namespace examples

@@ -364,6 +364,10 @@ class [[nodiscard]] channel {
   /// Returns why the channel makes no progress, as far as it can be seen here. Empty if there is no
   /// such reason.
   [[nodiscard]] std::string_view why_stalled() const noexcept { return state().why_stalled(); }
+  /// Returns the address of the peer. It may be empty when the channel has ended.
+  [[nodiscard]] cm::socket_address peer_address() const noexcept {
+    return state().carrier().peer_address();
+  }
   /// Returns what the channel runs over: RDMA or TCP.
   [[nodiscard]] network over() const noexcept { return state().carrier().network(); }
   /// Returns the counts of the channel since its start.

@@ -11,6 +11,7 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/async/waiter.hpp>
+#include <adverb/cm/socket_address.hpp>
 #include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/memory/buffer.hpp>
@@ -78,6 +79,8 @@ class frame_carrier {
   /// Returns which it is.
   [[nodiscard]] virtual messages::network network() const noexcept = 0;
   [[nodiscard]] virtual async::device_loop& loop() const noexcept = 0;
+  /// Returns the address of the peer; an empty one if it has gone.
+  [[nodiscard]] virtual cm::socket_address peer_address() const noexcept = 0;
   /// Returns true if the connection is over iWARP, where the connecting side sends first.
   [[nodiscard]] virtual bool is_iwarp() const noexcept = 0;
   /// Returns memory for the program, registered if the network needs that.

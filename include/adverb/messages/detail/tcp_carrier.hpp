@@ -34,6 +34,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
     return messages::network::tcp;
   }
   [[nodiscard]] async::device_loop& loop() const noexcept override { return *loop_; }
+  [[nodiscard]] cm::socket_address peer_address() const noexcept override;
   [[nodiscard]] bool is_iwarp() const noexcept override { return false; }
   [[nodiscard]] async::loop_memory memory(std::size_t size, access_rights /*rights*/,
                                           on_failure policy) override {

@@ -43,9 +43,10 @@ class tcp_connect_step : public async_step<tcp_connect_step> {
    public:
     explicit operation(const tcp_connect_step& step) noexcept
         : tcp_greeting{[](tcp_greeting& which) {
-                         static_cast<Derived*>(which.owner())->finished();
+                         auto& self = *static_cast<operation*>(which.owner());
+                         static_cast<Derived&>(self).finished();
                        },
-                       static_cast<Derived*>(this)},
+                       this},
           step_{&step} {}
 
     [[nodiscard]] bool start() {

@@ -33,6 +33,13 @@ ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, int descriptor,
   staging_ = std::make_unique_for_overwrite<std::byte[]>(staging_size);
 }
 
+ADVERB_FUNC cm::socket_address tcp_carrier::peer_address() const noexcept {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(descriptor(), reinterpret_cast<sockaddr*>(&peer), &size) == -1) return {};
+  return address_in(reinterpret_cast<const sockaddr*>(&peer));
+}
+
 ADVERB_FUNC void tcp_carrier::start(channel_state& of) {
   owner_ = &of;
   loop_->tell_end_to(end_);
