@@ -103,10 +103,11 @@ int main(int argc, char** argv) {
   command_line arguments{"Copies data to another host.", "bulk_copy"};
   cm_options options;
   std::string from, into;
-  std::uint64_t generated = 0, limit = 1 << 20;
+  std::uint64_t generated = 64, limit = 1 << 20;
   options.add_server_to(arguments, "Send to this host; without it, receive one copy");
   arguments.add_text("FILE", from, "File to send").type_name("");
-  arguments.add_number("-g,--generate", generated, 0, limit, "Size of generated data, in MiB");
+  arguments.add_number("-g,--generate", generated, 0, limit,
+                       "Size of the data without FILE, in MiB");
   arguments.add_text("-i,--into", into, "File to receive").type_name("FILE");
   arguments.add_number("-l,--limit", limit, 0, limit, "Longest data to receive, in MiB");
   options.add_port_to(arguments);

@@ -4,20 +4,21 @@
 //     file_transfer receive --directory incoming
 //     file_transfer send movie.mkv thesis.pdf --to there
 //
-// Shows how to make connections step by step with private data, to reject one with a reason, and to
-// end one; how credits keep a slow receiver from being overrun; and how a program sleeps until a
-// message, a disconnection or Ctrl-C arrives. file_transfer/messages.hpp describes the messages.
+// Shows a protocol over a channel: how a slow disk slows down the sender, and how each side reports
+// the reason of its failure, also after Ctrl-C. file_transfer/messages.hpp describes the messages.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <adverb/cm.hpp>
+#include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
 
 #include "common/command_line.hpp"
-#include "file_transfer/interruption.hpp"
+#include "file_transfer/conversation.hpp"
 #include "file_transfer/receiver.hpp"
 #include "file_transfer/sender.hpp"
 
@@ -38,19 +39,13 @@ struct transfer_options {
   bool overwrite = false;
 };
 
-void send_files(const transfer_options& options) {
-  std::vector<source_file> files;
-  for (const std::string& path : options.files) files.emplace_back(path);
-  const auto count = static_cast<std::uint32_t>(files.size());
-  const interruption interruption;
-  try {
-    sender sender{options.host, options.port, interruption};
-    for (std::uint32_t index = 0; index < count; ++index)
-      sender.send(std::move(files[index]), index + 1, count);
-  } catch (const adverb::error&) {
-    interruption.check();  // Ctrl-C may be the reason for the failure.
-    throw;
-  }
+async::task<> send_files(async::event_loop& loop, const transfer_options& options,
+                         std::vector<source_file> files, open_conversation& open) {
+  messages::channel channel =
+      co_await messages::connect(loop, options.host, options.port, channel_options);
+  const auto receiver = open = std::make_shared<conversation>(std::move(channel), "the receiver");
+  sender work{*receiver};
+  co_await receiver->run(work.send_all(files));
 }
 
 [[nodiscard]] cm::socket_address address_to_listen_on(const transfer_options& options) {
@@ -60,21 +55,18 @@ void send_files(const transfer_options& options) {
   return *address;
 }
 
-void receive_files(const transfer_options& options) {
-  const target_folder folder{options.folder, options.overwrite};
-  const auto listener = cm::listener<transport::rc>::create(address_to_listen_on(options));
-  const interruption interruption;
+async::task<> receive_files(async::event_loop& loop, const transfer_options& options,
+                            const target_folder& folder, open_conversation& open) {
+  async::listener listener{loop, address_to_listen_on(options)};
   std::printf("receiving into %s, at port %u\n", options.folder.c_str(), listener.port());
   do {
     try {
-      receiver{next_sender(listener, interruption), folder, interruption}.receive_all();
-    } catch (const interrupted&) {
-      throw;
+      co_await receive_from(co_await listener.next(), folder, open);
     } catch (const std::exception& failure) {
-      interruption.check();
       if (options.once) throw;
       std::fprintf(stderr, "file_transfer: %s\n", failure.what());
     }
+    open.reset();
   } while (!options.once);
 }
 
@@ -100,9 +92,15 @@ int main(int argc, char** argv) {
   send.add_text("-t,--to", options.host, "Host where a receiver runs").required().type_name("HOST");
   add_port(send);
   return examples::run(arguments, argc, argv, [&] {
-    if (send.is_given())
-      send_files(options);
-    else
-      receive_files(options);
+    async::event_loop loop;
+    open_conversation open;
+    if (send.is_given()) {
+      std::vector<source_file> files;
+      for (const std::string& path : options.files) files.emplace_back(path);
+      run_until_interrupted(loop, open, send_files(loop, options, std::move(files), open));
+    } else {
+      const target_folder folder{options.folder, options.overwrite};
+      run_until_interrupted(loop, open, receive_files(loop, options, folder, open));
+    }
   });
 }

@@ -2,138 +2,96 @@
 // The side that receives files.
 #pragma once
 
-#include <array>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
-#include <poll.h>
-
 #include <adverb/adverb.hpp>
-#include <adverb/cm.hpp>
+#include <adverb/messages.hpp>
 
 #include "common/progress.hpp"
+#include "file_transfer/conversation.hpp"
 #include "file_transfer/file_checksum.hpp"
-#include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
 #include "file_transfer/target_file.hpp"
 
 namespace file_transfer {
 
-using request_to_send = cm::connection_request<transport::rc>;
-
 /// Receives the files of one sender.
 class receiver {
  public:
-  receiver(request_to_send request, const target_folder& folder, const interruption& interruption)
-      : folder_{folder},
-        link_{request.context(),
-              {data_blocks, data_size, answer_blocks, answer_size},
-              interruption,
-              "the sender"} {
-    check(request);
-    auto ready = request.create_queue_pair(link_.options(), link_.domain());
-    link_.post_receives(ready.queue_pair());
-    link_.use(ready.accept({.private_data = cm::private_data::of(welcome{{}, data_blocks})}));
-  }
+  receiver(conversation& sender, const target_folder& folder) noexcept
+      : sender_{&sender}, folder_{&folder} {}
 
-  /// Returns when the sender has sent all files. On a failure, sends the reason to the sender.
-  void receive_all() {
-    try {
-      while (!receive_one()) {
-      }
-      link_.wait_for_end(patience);
-    } catch (const peer_failed&) {
-      throw;
-    } catch (const std::exception& failure) {
-      link_.tell_failure(failure.what());
-      throw;
+  /// Finishes when the sender has sent all files.
+  async::task<> receive_all() {
+    const messages::incoming hello = co_await sender_->next(message_kind::greeting);
+    if (content_of<greeting>(hello) != greeting{}) {
+      co_await sender_->give_up("this file_transfer uses another protocol version");
+      throw peer_failed{"refused a program with another protocol version"};
     }
+    while (!co_await receive_one()) {
+    }
+    co_await sender_->wait_for_close();
   }
 
  private:
-  static void check(request_to_send& request) {
-    if (request.private_data().as<greeting>() == greeting{}) return;
-    request.reject(cm::private_data::of("this file_transfer uses another protocol version"));
-    throw std::runtime_error{"refused a program with another protocol version"};
-  }
-
   /// Returns true if it was the last file.
-  [[nodiscard]] bool receive_one() {
-    const message first = wait_for(message_kind::announcement);
-    const auto file = first.as<announcement>();
-    give_back(first);
+  async::task<bool> receive_one() {
+    const auto file = content_of<announcement>(co_await sender_->next(message_kind::announcement));
     const std::string name{file.name.view()};
-    target_file target{folder_, name, file.size};
-    send_value(message_kind::go_ahead, no_content{});
+    target_file target{*folder_, name, file.size};
+    co_await sender_->send(message_kind::go_ahead);
     try {
-      receive_content(target, name, file.size);
+      co_await receive_content(target, name, file.size);
     } catch (const peer_failed& failure) {
       throw peer_failed{name + " did not arrive: " + failure.what()};
     }
-    return file.number >= file.count;
+    co_return file.number >= file.count;
   }
 
-  void receive_content(target_file& target, const std::string& name, std::uint64_t size) {
+  async::task<> receive_content(target_file& target, const std::string& name, std::uint64_t size) {
     examples::progress shown{name, size};
     file_checksum sum;
     for (std::uint64_t left = size; left > 0;) {
-      const message next = wait_for(message_kind::data);
-      if (next.content.empty() || next.content.size() > left)
+      const messages::incoming next = co_await sender_->next(message_kind::data);
+      const auto bytes = next.bytes().subspan(sizeof(message_kind));
+      if (bytes.empty() || bytes.size() > left)
         throw std::runtime_error{"the sender sent other data than it announced"};
-      target.write(next.content);
-      sum.add(next.content);
-      shown.add(next.content.size());
-      left -= next.content.size();
-      give_back(next);
+      target.write(bytes);
+      sum.add(bytes);
+      shown.add(bytes.size());
+      left -= bytes.size();
     }
-    const message last = wait_for(message_kind::checksum);
-    if (last.as<digest>() != sum.value())
+    if (content_of<digest>(co_await sender_->next(message_kind::checksum)) != sum.value())
       throw std::runtime_error{"the checksum of " + name +
                                " is wrong: the received bytes differ from the sent ones"};
-    give_back(last);
     target.store();
-    send_value(message_kind::stored, no_content{});
+    co_await sender_->send(message_kind::stored);
     shown.finish("received", to_hexadecimal(sum.value()));
   }
 
-  [[nodiscard]] message wait_for(message_kind wanted) {
-    link_.look();
-    const message found = link_.wait_for_message();
-    if (found.kind != wanted) throw std::runtime_error{"the sender sent a message out of turn"};
-    return found;
-  }
-
-  /// Posts the block again. The credit is sent after several blocks.
-  void give_back(const message& used) {
-    link_.give_back(used);
-    if (++given_back_ < credit_batch) return;
-    send_value(message_kind::credit, credit{std::exchange(given_back_, 0)});
-  }
-
-  template <class T>
-  void send_value(message_kind kind, const T& value) {
-    const std::size_t block = link_.wait_for_block();
-    link_.fill(block, value);
-    link_.post(block, kind, sizeof value);
-  }
-
-  const target_folder& folder_;
-  message_link link_;
-  std::uint32_t given_back_ = 0;
+  conversation* sender_;
+  const target_folder* folder_;
 };
 
-/// Waits for the next sender.
-[[nodiscard]] inline request_to_send next_sender(const cm::listener<transport::rc>& listener,
-                                                 const interruption& interruption) {
-  std::array<pollfd, 2> descriptors{
-      {{listener.file_descriptor(), POLLIN, 0}, {interruption.file_descriptor(), POLLIN, 0}}};
-  while (::poll(descriptors.data(), descriptors.size(), -1) < 0) interruption.check();
-  interruption.check();
-  return listener.next_request(std::chrono::seconds{1});
+/// Receives the files of the sender that has sent this request. `open` is the conversation
+/// meanwhile.
+inline async::task<> receive_from(async::connection_request request, const target_folder& folder,
+                                  open_conversation& open) {
+  messages::channel channel;
+  try {
+    channel = co_await messages::accept(std::move(request), channel_options);
+  } catch (const adverb::error& failure) {
+    if (failure.code() != std::errc::protocol_error) throw;
+    throw std::runtime_error{"refused a program with another protocol version"};
+  }
+  const auto sender = open = std::make_shared<conversation>(std::move(channel), "the sender");
+  receiver work{*sender, folder};
+  co_await sender->run(work.receive_all());
 }
 
 }  // namespace file_transfer

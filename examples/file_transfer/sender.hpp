@@ -2,141 +2,65 @@
 // The side that sends files.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
-#include <stdexcept>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <adverb/adverb.hpp>
-#include <adverb/cm.hpp>
+#include <adverb/messages.hpp>
 
 #include "common/progress.hpp"
+#include "file_transfer/conversation.hpp"
 #include "file_transfer/file_checksum.hpp"
-#include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
 #include "file_transfer/source_file.hpp"
 
 namespace file_transfer {
 
+/// Sends files to a receiver.
 class sender {
  public:
-  /// Connects to the receiver on this host.
-  sender(const std::string& host, std::uint16_t port, const interruption& interruption)
-      : sender{cm::resolve(host, port), interruption} {}
+  explicit sender(conversation& receiver) noexcept : receiver_{&receiver} {}
 
-  /// Sends one file, the `number`th of `count`. On a failure, sends the reason to the receiver.
-  void send(source_file file, std::uint32_t number, std::uint32_t count) {
-    try {
-      converse(file, number, count);
-    } catch (const peer_failed&) {
-      throw;
-    } catch (const std::exception& failure) {
-      link_.tell_failure(failure.what());
-      throw;
-    }
+  /// Finishes when the receiver has stored all files.
+  async::task<> send_all(std::vector<source_file>& files) {
+    co_await receiver_->send(message_kind::greeting, greeting{});
+    const auto count = static_cast<std::uint32_t>(files.size());
+    for (std::uint32_t index = 0; index < count; ++index)
+      co_await send_one(files[index], index + 1, count);
+    co_await receiver_->close();
   }
 
  private:
-  struct outgoing_message {
-    std::size_t block;
-    message_kind kind;
-    std::size_t length;
-  };
-
-  sender(cm::connector<transport::rc, cm::step::route_resolved> way,
-         const interruption& interruption)
-      : link_{way.context(),
-              {answer_blocks, answer_size, data_blocks, data_size},
-              interruption,
-              "the receiver"} {
-    auto ready = way.create_queue_pair(link_.options(), link_.domain());
-    link_.post_receives(ready.queue_pair());
-    try {
-      auto connection = ready.connect({.private_data = cm::private_data::of(greeting{})});
-      const auto answer = connection.private_data().as<welcome>();
-      if (!answer || answer->same != greeting{} || answer->credits < 2)
-        throw std::runtime_error{"the listener is not a file_transfer of this version"};
-      credits_ = answer->credits;
-      link_.use(std::move(connection));
-    } catch (const adverb::error&) {
-      if (const auto& rejection = ready.rejection())
-        if (const auto why = rejection->private_data.text())
-          throw std::runtime_error{"the receiver refused: " + printable(*why)};
-      throw;
-    }
-  }
-
-  void converse(source_file& file, std::uint32_t number, std::uint32_t count) {
+  async::task<> send_one(source_file& file, std::uint32_t number, std::uint32_t count) {
     examples::progress shown{file.name(), file.size()};
-    send_value(message_kind::announcement,
-               announcement{file.size(), number, count, text_field<256>{file.name()}});
-    wait_for(message_kind::go_ahead);
+    co_await receiver_->send(
+        message_kind::announcement,
+        announcement{file.size(), number, count, text_field<256>{file.name()}});
+    co_await receiver_->next(message_kind::go_ahead);
     file_checksum sum;
-    while (!file.at_end()) {
-      const std::size_t block = wait_for_block();
-      const auto bytes = file.read(link_.content(block).first(data_size));
-      sum.add(bytes);
-      filled_.push_back({block, message_kind::data, bytes.size()});
-      shown.add(bytes.size());
-      take_answers();
-    }
+    // One block is read while others are sent.
+    std::vector<async::task<>> blocks;
+    for (int each = 0; each < 4; ++each) blocks.push_back(send_blocks(file, sum, shown));
+    co_await async::when_all(std::move(blocks));
     file.check_end();
-    send_value(message_kind::checksum, sum.value());
-    wait_for(message_kind::stored);
+    co_await receiver_->send(message_kind::checksum, sum.value());
+    co_await receiver_->next(message_kind::stored);
     shown.finish("sent", to_hexadecimal(sum.value()));
   }
 
-  /// Sends filled blocks while it waits, as the receiver has room for them.
-  [[nodiscard]] std::size_t wait_for_block() {
-    while (true) {
-      if (const auto block = link_.free_block()) return *block;
-      link_.wait();
-      take_answers();
-    }
-  }
-  template <class T>
-  void send_value(message_kind kind, const T& value) {
-    const std::size_t block = wait_for_block();
-    link_.fill(block, value);
-    filled_.push_back({block, kind, sizeof value});
-    post_filled();
-  }
-
-  /// The last credit is reserved for reporting a failure.
-  void post_filled() {
-    for (; !filled_.empty() && credits_ > 1; --credits_) {
-      const outgoing_message first = filled_.front();
-      filled_.pop_front();
-      link_.post(first.block, first.kind, first.length);
+  /// The messages of several such tasks stay in order: none waits between reading and sending.
+  async::task<> send_blocks(source_file& file, file_checksum& sum, examples::progress& shown) {
+    const async::loop_memory block = receiver_->memory(data_size);
+    while (!file.at_end()) {
+      const auto bytes = file.read(block.bytes());
+      sum.add(bytes);
+      shown.add(bytes.size());
+      co_await receiver_->send(message_kind::data, block.slice(0, bytes.size()));
     }
   }
 
-  /// Handles the receiver's messages that have arrived, while there is still something to send.
-  void take_answers() {
-    link_.look();
-    while (const auto answer = link_.next()) take(*answer, message_kind::credit);
-    post_filled();
-  }
-  void wait_for(message_kind wanted) {
-    while (!take(link_.wait_for_message(), wanted)) post_filled();
-  }
-  /// Returns true if the message is of the wanted kind. Credits may come at any time.
-  bool take(const message& answer, message_kind wanted) {
-    if (answer.kind == message_kind::credit)
-      credits_ += answer.as<credit>().blocks;
-    else if (answer.kind != wanted)
-      throw std::runtime_error{"the receiver answered out of turn"};
-    const bool found = answer.kind == wanted;
-    link_.give_back(answer);
-    return found;
-  }
-
-  message_link link_;
-  std::uint32_t credits_ = 0;
-  std::deque<outgoing_message> filled_;
+  conversation* receiver_;
 };
 
 }  // namespace file_transfer

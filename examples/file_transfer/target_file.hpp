@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/file_descriptor.hpp"
-#include "file_transfer/messages.hpp"
+#include "common/printable.hpp"
 #include "file_transfer/source_file.hpp"
 
 namespace file_transfer {
@@ -41,8 +41,9 @@ class target_folder {
 /// be printed.
 inline void check_name(std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.size() > 255 ||
-      name.find('/') != std::string_view::npos || printable(name) != name)
-    throw std::runtime_error{"\"" + printable(name) + "\" is not the plain name of a file"};
+      name.find('/') != std::string_view::npos || examples::printable(name) != name)
+    throw std::runtime_error{"\"" + examples::printable(name) +
+                             "\" is not the plain name of a file"};
 }
 
 /// Has a temporary name until it is complete and its checksum is right; otherwise it is removed.
