@@ -57,7 +57,7 @@ async::task<> send_files(async::event_loop& loop, const transfer_options& option
 
 async::task<> receive_files(async::event_loop& loop, const transfer_options& options,
                             const target_folder& folder, open_conversation& open) {
-  async::listener listener{loop, address_to_listen_on(options)};
+  messages::listener listener{loop, address_to_listen_on(options), channel_options};
   std::printf("receiving into %s, at port %u\n", options.folder.c_str(), listener.port());
   do {
     try {

@@ -80,11 +80,11 @@ class receiver {
 
 /// Receives the files of the sender that has sent this request. `open` is the conversation
 /// meanwhile.
-inline async::task<> receive_from(async::connection_request request, const target_folder& folder,
+inline async::task<> receive_from(messages::channel_request request, const target_folder& folder,
                                   open_conversation& open) {
   messages::channel channel;
   try {
-    channel = co_await messages::accept(std::move(request), channel_options);
+    channel = co_await request.accept();
   } catch (const adverb::error& failure) {
     if (failure.code() != std::errc::protocol_error) throw;
     throw std::runtime_error{"refused a program with another protocol version"};

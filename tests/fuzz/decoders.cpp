@@ -30,13 +30,13 @@ void decode_handshake(std::span<const std::byte> bytes) {
                 "a frame exceeds the receives of one side");
   fuzz::require(limits.longest <= mine.longest, "a message exceeds what was agreed");
   fuzz::require(mine.dead_after_with(*read).count() >= 20'000'000, "probes come too often");
-  // What was read is written again as it was.
+  // Encoding gives the same bytes.
   const auto again = detail::handshake::decode(read->encode());
   fuzz::require(again && again->receives == read->receives && again->longest == read->longest,
                 "a handshake changes when it is encoded");
 }
 
-/// Cuts the input into pieces as its first byte says.
+/// Cuts the input into pieces, whose size is in its first byte.
 void read_stream(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const std::size_t piece = std::to_integer<std::size_t>(bytes.front()) % 31 + 1;

@@ -19,22 +19,25 @@ namespace adverb::inline ADVERB_ABI::messages {
 
 class listener;
 
-/// A request for a channel, which has arrived with a handshake. The destructor rejects it. It must
-/// not outlive its listener. Not thread safe.
+/// A request for a channel. The destructor rejects it. It must not outlive its listener. Not thread
+/// safe.
 class [[nodiscard]] channel_request {
  public:
   channel_request(channel_request&&) noexcept = default;
   channel_request& operator=(channel_request&&) noexcept = default;
   ~channel_request() = default;
 
-  /// Accepts it. Fails if the peer does not finish the handshake of RDMA. A task for coroutines of
-  /// tasks, which may outlive the request. Wraps: rdma_accept(3).
+  /// Accepts it. Fails with EPROTO if the peer is no channel with a version in common, and if it
+  /// does not finish the handshake of RDMA. A task for coroutines of tasks, which may outlive the
+  /// request. Wraps: rdma_accept(3).
   [[nodiscard]] async::task<channel> accept();
 
  private:
   friend class listener;
 
   channel_request() noexcept = default;
+  [[nodiscard]] bool is_for_channel() const noexcept;
+  void reject();
   [[nodiscard]] explicit operator bool() const noexcept {
     return over_rdma_ || over_tcp_ != nullptr;
   }
@@ -72,11 +75,11 @@ class listener {
   }
 
   /// Waits for the next request, which the task of its client accepts: a peer that does not finish
-  /// the handshake delays nobody else. Requests of peers that are none are rejected. A task for
-  /// coroutines of tasks.
+  /// the handshake delays nobody else. A task for coroutines of tasks.
   [[nodiscard]] async::task<channel_request> next();
-  /// Waits for the next request, and accepts it. A request that fails on the way ends this call
-  /// only. A task for coroutines of tasks. Wraps: rdma_accept(3).
+  /// Waits for the next request, and accepts it. Requests of peers that are no channels are
+  /// rejected. A request that fails on the way ends this call only. A task for coroutines of tasks.
+  /// Wraps: rdma_accept(3).
   [[nodiscard]] async::task<channel> accept();
   /// Ends the waits for requests with ECANCELED, and rejects the requests that nobody has taken.
   void cancel_waits() noexcept;

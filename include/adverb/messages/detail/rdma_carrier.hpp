@@ -25,8 +25,7 @@ class rdma_carrier final : public frame_carrier {
   }
   [[nodiscard]] async::device_loop& loop() const noexcept override { return link_->loop(); }
   [[nodiscard]] cm::socket_address peer_address() const noexcept override {
-    const cm::connection<>* const established =
-        connection_ ? connection_.established() : nullptr;
+    const cm::connection<>* const established = connection_ ? connection_.established() : nullptr;
     return established != nullptr ? established->peer_address() : cm::socket_address{};
   }
   [[nodiscard]] bool is_iwarp() const noexcept override {

@@ -47,17 +47,21 @@ ADVERB_FUNC messages::channel make_channel(std::unique_ptr<frame_carrier> carrie
   return channel;
 }
 
+ADVERB_FUNC void report_no_handshake(const char* verb) {
+  on_failure{throwing{}}.report(EPROTO, verb, [](failure_description& description) {
+    description.explain(
+        "the peer sent no handshake of a channel with a version in common: it is no "
+        "messages::channel, or one of another version of adverb");
+  });
+}
+
 /// Makes the channel of a connection to a listener.
 ADVERB_FUNC messages::channel connected_channel(greeted_carrier made,
                                                 const messages::channel_options& options,
                                                 const handshake& mine) {
   if (made.of_peer && mine.agrees_with(*made.of_peer))
     return make_channel(std::move(made.carrier), options, mine, *made.of_peer, true);
-  on_failure{throwing{}}.report(EPROTO, "messages::connect", [](failure_description& description) {
-    description.explain(
-        "the peer sent no handshake of a channel with a version in common: it is no "
-        "messages::listener, or one of another version of adverb");
-  });
+  report_no_handshake("messages::connect");
   return {};
 }
 

@@ -90,7 +90,10 @@ ADVERB_FUNC channel_request listener::take() {
   channel_request got;
   got.listener_ = this;
   if (rdma_) got.over_rdma_ = rdma_->take_request();
-  if (!got && tcp_) got.over_tcp_ = tcp_->take();
+  if (got.over_rdma_)
+    got.of_peer_ = detail::handshake::decode(got.over_rdma_.private_data());
+  else if (tcp_ && (got.over_tcp_ = tcp_->take()) != nullptr)
+    got.of_peer_ = got.over_tcp_->of_peer();
   return got;
 }
 
@@ -101,23 +104,32 @@ ADVERB_FUNC void listener::cancel_waits() noexcept {
 }
 
 ADVERB_FUNC async::task<channel_request> listener::next() {
-  while (true) {
-    channel_request got = co_await arrival_step{*this};
-    got.of_peer_ = got.over_tcp_ != nullptr
-                       ? got.over_tcp_->of_peer()
-                       : detail::handshake::decode(got.over_rdma_.private_data());
-    if (got.of_peer_ && mine_.agrees_with(*got.of_peer_)) co_return got;
-    got.over_rdma_.reject(mine_.encode());
-  }
+  channel_request got = co_await arrival_step{*this};
+  co_return got;
 }
 
 ADVERB_FUNC async::task<channel> listener::accept() {
-  channel_request got = co_await next();
-  co_return co_await got.accept();
+  while (true) {
+    channel_request got = co_await next();
+    if (got.is_for_channel()) co_return co_await got.accept();
+    got.reject();
+  }
+}
+
+ADVERB_FUNC bool channel_request::is_for_channel() const noexcept {
+  return of_peer_ && listener_->mine_.agrees_with(*of_peer_);
+}
+
+ADVERB_FUNC void channel_request::reject() {
+  if (over_rdma_) over_rdma_.reject(listener_->mine_.encode());
 }
 
 ADVERB_FUNC async::task<channel> channel_request::accept() {
   return [](channel_request self) -> async::task<channel> {
+    if (!self.is_for_channel()) {
+      self.reject();
+      detail::report_no_handshake("messages::channel_request::accept");
+    }
     const listener& by = *self.listener_;
     std::unique_ptr<detail::frame_carrier> carrier;
     if (self.over_tcp_ != nullptr) {
