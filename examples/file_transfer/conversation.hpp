@@ -48,7 +48,7 @@ class conversation {
   async::task<> send(message_kind kind, const Content&... content) {
     std::error_code why;
     co_await channel_.send(kind, content...).report_to(why);
-    while (why) co_await take();  // Until the reason of the peer.
+    while (why) static_cast<void>(co_await take());  // Until the reason of the peer.
   }
   /// Returns the next message, which must be of this kind.
   async::task<messages::incoming> next(message_kind wanted) {
@@ -57,6 +57,8 @@ class conversation {
       throw std::runtime_error{peer_ + " sent a message out of turn"};
     co_return found;
   }
+  /// Waits for a message of this kind without content.
+  async::task<> expect(message_kind wanted) { static_cast<void>(co_await next(wanted)); }
   /// Ends the conversation, of which every message has arrived.
   async::task<> close() { co_await channel_.close(); }
   /// Waits until the peer has ended it.

@@ -37,7 +37,7 @@ class sender {
     co_await receiver_->send(
         message_kind::announcement,
         announcement{file.size(), number, count, text_field<256>{file.name()}});
-    co_await receiver_->next(message_kind::go_ahead);
+    co_await receiver_->expect(message_kind::go_ahead);
     file_checksum sum;
     // One block is read while others are sent.
     std::vector<async::task<>> blocks;
@@ -45,7 +45,7 @@ class sender {
     co_await async::when_all(std::move(blocks));
     file.check_end();
     co_await receiver_->send(message_kind::checksum, sum.value());
-    co_await receiver_->next(message_kind::stored);
+    co_await receiver_->expect(message_kind::stored);
     shown.finish("sent", to_hexadecimal(sum.value()));
   }
 

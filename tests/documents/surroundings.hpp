@@ -283,9 +283,6 @@ struct an_address : a_program_with_a_device {
   adverb::failure why;
   adverb::cm::private_data hello, reply;
   int my_greeting;
-  struct greeting {
-    bool operator==(const greeting&) const = default;
-  };
   std::array<std::byte, 64> incoming, outgoing;
   std::size_t size;
   int signal_descriptor;

@@ -46,7 +46,7 @@ async::task<> lie(async::event_loop& loop, std::string_view what, std::string ad
     co_await receiver.send(message_kind::checksum, std::array<unsigned char, 16>{});
   }
   // Throws the answer of the receiver, which is a failure in the end.
-  while (true) co_await receiver.next(message_kind::go_ahead);
+  while (true) co_await receiver.expect(message_kind::go_ahead);
 }
 
 }  // namespace
