@@ -18,7 +18,7 @@ ADVERB_FUNC bool tcp_greeting::connect(async::device_loop& loop, const cm::socke
                                        const handshake& mine, timeout limit) {
   peer_ = address;
   const int descriptor =
-      ::socket(address.native()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+      ::socket(static_cast<int>(address.family()), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor == -1) {
     fail(errno, "socket");
     return false;
