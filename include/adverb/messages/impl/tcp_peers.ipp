@@ -46,7 +46,8 @@ ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, const cm::socke
     if (descriptor != -1) ::close(descriptor);
     return false;
   };
-  descriptor = ::socket(static_cast<int>(address.family()), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  descriptor =
+      ::socket(static_cast<int>(address.family()), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (!check("socket", descriptor)) return;
   constexpr int yes = 1;
   static_cast<void>(::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
