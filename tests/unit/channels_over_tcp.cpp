@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -223,6 +224,33 @@ TEST_CASE("A connect over TCP fails with what it has seen") {
   REQUIRE(::listen(silent, 1) == 0);
   CHECK(failure_of(port) == std::errc::timed_out);
   ::close(silent);
+}
+
+TEST_CASE("A port that is taken is refused with the reason") {
+  async::event_loop loop;
+  const messages::listener first{loop, cm::socket_address::any(0), few_receives()};
+  failure why;
+  const messages::listener second{loop, cm::socket_address::any(first.port()), few_receives(), why};
+  CHECK(why.code() == std::errc::address_in_use);
+  CHECK(why.explanation() == "another program listens on this port");
+  CHECK_FALSE(second.is_over(messages::network::any));
+}
+
+TEST_CASE("A failure to connect names RDMA only if that was tried") {
+  async::event_loop loop;
+  failure none;
+  const bool has_rdma = loop.has_channel(none);
+  std::string told;
+  loop.spawn([&]() -> async::task<> {
+    try {
+      const messages::channel refused = co_await messages::connect(loop, address_of(1));
+    } catch (const std::system_error& why) {
+      told = why.what();
+    }
+  });
+  loop.run();
+  CHECK(told.find("nothing listens on this port") != told.npos);
+  CHECK((told.find("over RDMA") != told.npos) == has_rdma);
 }
 
 TEST_CASE("Channels of any network run over TCP on a machine without RDMA") {

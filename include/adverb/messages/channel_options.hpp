@@ -25,7 +25,8 @@ struct channel_options {
   /// Number of messages that the peer can send before the program has taken the first, plus two
   /// that are kept for answers. At least 4.
   std::uint32_t receives = 32;
-  /// Size of a receive in bytes, of which the header of a frame takes 16. A longer message is
+  /// Size of a receive in bytes, of which the header of a frame takes 16, and the size of the
+  /// longest frame. A message that does not fit into the smaller `block_size` of both ends is
   /// offered to its receiver first. At least 64.
   std::uint32_t block_size = 4096;
   /// Maximum number of frames in progress, of which two are kept for answers. At least 4.

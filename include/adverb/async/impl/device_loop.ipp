@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
+#include <system_error>
 
 #include <adverb/async/device_loop.hpp>
 #include <adverb/core/detail/hardening.hpp>
@@ -17,10 +19,15 @@ ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_fail
       devices_{*this},
       end_of_spin_{options.spin} {
   policy.clear();
-  if (channel_)
+  if (channel_) {
     channel_.set_non_blocking(true, policy);
-  else if (!detail::is_code(no_channel_.code(), std::errc::no_such_device))
-    policy.report(no_channel_);
+    return;
+  }
+  // The process has no RDMA: no device, no device files (as in a container), or no right to them.
+  constexpr std::array lacks{std::errc::no_such_device, std::errc::no_such_file_or_directory,
+                             std::errc::permission_denied, std::errc::operation_not_permitted};
+  const auto is_reason = [&](std::errc each) { return detail::is_code(no_channel_.code(), each); };
+  if (std::ranges::none_of(lacks, is_reason)) policy.report(no_channel_);
 }
 
 ADVERB_FUNC device_loop::~device_loop() {

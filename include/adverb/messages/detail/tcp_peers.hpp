@@ -75,7 +75,7 @@ class tcp_connect_step : public async_step<tcp_connect_step> {
 class tcp_listener final : private watched_socket {
  public:
   /// Wraps: listen(2).
-  tcp_listener(async::device_loop& loop, const cm::socket_address& address, const handshake& mine,
+  tcp_listener(async::device_loop& loop, cm::socket_address address, const handshake& mine,
                timeout limit, async::waiter_list& waiters, on_failure policy);
   tcp_listener(const tcp_listener&) = delete;
   tcp_listener& operator=(const tcp_listener&) = delete;

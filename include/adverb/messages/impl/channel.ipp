@@ -90,8 +90,9 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
   using messages::network;
   const auto mine = handshake::of(options, throwing{});
   failure over_rdma;
-  const bool tries_rdma = options.over == network::rdma ||
-                          (options.over == network::any && loop.has_channel(over_rdma));
+  failure none;
+  const bool tries_rdma =
+      options.over == network::rdma || (options.over == network::any && loop.has_channel(none));
   for (std::size_t each = 0; tries_rdma && each < to.size(); ++each) {
     async::connection made =
         co_await async::connect(loop, to[each], rdma_attempt(options, mine)).report_to(over_rdma);

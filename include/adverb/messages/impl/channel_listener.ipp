@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
+#include <adverb/device/device.hpp>
 #include <adverb/messages/channel_listener.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Returns true if RDMA connections of this machine may take ports of TCP.
+ADVERB_FUNC bool is_any_device_iwarp() noexcept {
+  std::error_code none;
+  const device_list all{none};
+  return std::ranges::any_of(
+      all, [](device_ref each) { return each.transport_type() == transport_type::iwarp; });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::messages {
 
@@ -28,7 +43,9 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
   if (!why) return;
   tcp_.reset();
   // A listener over iWARP has the port.
-  if (!rdma_ || !detail::is_code(why.code(), std::errc::address_in_use)) policy.report(why);
+  const bool is_by_rdma = rdma_ && detail::is_code(why.code(), std::errc::address_in_use) &&
+                          detail::is_any_device_iwarp();
+  if (!is_by_rdma) policy.report(why);
 }
 
 /// The next request over RDMA, or connection over TCP.

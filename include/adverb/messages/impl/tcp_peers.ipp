@@ -32,25 +32,37 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
   return made;
 }
 
-ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, const cm::socket_address& address,
+ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_address address,
                                        const handshake& mine, timeout limit,
                                        async::waiter_list& waiters, on_failure policy)
     : loop_{&loop}, mine_{mine}, limit_{limit}, waiters_{&waiters} {
   int descriptor = -1;
   const auto check = [&](const char* verb, int result) {
     if (result != -1) return true;
-    policy.report(errno, verb, [&](failure_description& description) {
+    const int number = errno;
+    policy.report(number, verb, [&](failure_description& description) {
       description.object(
           [&](text_writer& writer) { writer.put(to_text(address)).put(" over TCP"); });
+      if (number == EADDRINUSE) description.explain("another program listens on this port");
     });
     if (descriptor != -1) ::close(descriptor);
     return false;
   };
-  descriptor =
-      ::socket(static_cast<int>(address.family()), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const auto open = [&] {
+    return descriptor = ::socket(static_cast<int>(address.family()),
+                                 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  };
+  // A machine without IPv6 has every address in IPv4.
+  if (open() == -1 && errno == EAFNOSUPPORT && address.is_any()) {
+    address = cm::socket_address::any_ipv4(address.port());
+    open();
+  }
   if (!check("socket", descriptor)) return;
   constexpr int yes = 1;
+  constexpr int no = 0;
   static_cast<void>(::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+  if (address.family() == cm::address_family::ipv6)
+    static_cast<void>(::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no));
   if (!check("bind", ::bind(descriptor, address.native(), address.length()))) return;
   if (!check("listen", ::listen(descriptor, SOMAXCONN))) return;
   sockaddr_storage bound{};
