@@ -74,10 +74,13 @@ TEST_CASE("Channels carry messages of every size, in order", "[rdma_connect][rdm
         while (messages::incoming got = co_await client.next()) {
           is_intact = is_intact && got.is_offer() == (got.size() > client.longest_eager());
           if (got.is_offer()) {
-            co_await got.receive_into(target.buffer());
-            is_intact = is_intact && is_filled(target.bytes().first(got.size()), arrived.size());
+            const std::span<std::byte> taken = co_await got.receive_into(target.buffer());
+            is_intact = is_intact && taken.data() == target.bytes().data() &&
+                        taken.size() == got.size() && is_filled(taken, arrived.size());
           } else {
             is_intact = is_intact && is_filled(got.bytes(), arrived.size());
+            const std::span<std::byte> copied = co_await got.receive_into(target.buffer());
+            is_intact = is_intact && std::ranges::equal(copied, got.bytes());
           }
           arrived.push_back(got.size());
         }

@@ -80,10 +80,11 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming
   [[nodiscard]] bool is_offer() const noexcept {
     return message_ != nullptr && message_->is_offer();
   }
-  /// Takes the message into registered memory, at its beginning. The peer writes an offer there by
-  /// RDMA. Fails with EMSGSIZE if the memory is shorter than the message, and with ECANCELED if the
-  /// peer has withdrawn it. The memory must stay until the step has finished. Destroying the step
-  /// under way ends the channel. Wraps: ibv_reg_mr(3).
+  /// Takes the message into registered memory, at its beginning, and returns these bytes. A message
+  /// that has arrived is copied; the peer writes an offer there by RDMA. Fails with EMSGSIZE if the
+  /// memory is shorter than the message, and with ECANCELED if the peer has withdrawn it. The
+  /// memory must stay until the step has finished. Destroying the step under way ends the channel.
+  /// Wraps: ibv_reg_mr(3).
   [[nodiscard]] receive_into_step receive_into(mutable_buffer target) & noexcept;
 
  private:
@@ -129,7 +130,7 @@ class receive_into_step : public detail::async_step<receive_into_step> {
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() { return message_receipt::start(target_); }
     /// Returns the result, or reports the failure.
-    void take(on_failure policy) const { take_result(policy); }
+    [[nodiscard]] std::span<std::byte> take(on_failure policy) const { return take_result(policy); }
 
    private:
     mutable_buffer target_;

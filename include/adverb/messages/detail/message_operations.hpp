@@ -150,7 +150,8 @@ class message_receipt : public async::waiter {
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start(mutable_buffer target);
-  void take_result(on_failure policy) const;
+  /// Returns the bytes of the message, or reports the failure.
+  [[nodiscard]] std::span<std::byte> take_result(on_failure policy) const;
 
  private:
   friend class channel_state;

@@ -583,16 +583,16 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
     });
     return false;
   }
+  memory_ = {reinterpret_cast<std::byte*>(target.address()), length};
   if (!message_->is_offer()) {
     if (length != 0)
-      std::memcpy(reinterpret_cast<void*>(target.address()),
-                  message_->block.bytes().data() + message_->header.front_size(), length);
+      std::memcpy(memory_.data(), message_->block.bytes().data() + message_->header.front_size(),
+                  length);
     channel_->statistics_.bytes_copied += length;
     is_complete_ = true;
     return false;
   }
   if (!channel_->may_post() || message_->offer == nullptr) return false;
-  memory_ = {reinterpret_cast<std::byte*>(target.address()), length};
   handle_ = channel_->carrier().open(memory_, region_, policy);
   if (why_) return false;
   message_->taking = this;
@@ -601,14 +601,19 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
   return message_->taking == this;
 }
 
-ADVERB_FUNC void message_receipt::take_result(on_failure policy) const {
+ADVERB_FUNC std::span<std::byte> message_receipt::take_result(on_failure policy) const {
   constexpr const char* verb = "messages::incoming::receive_into";
-  if (is_complete_) return policy.clear();
-  if (why_) return policy.report(why_);
-  if (!channel_->may_post()) return channel_->report(verb, policy);
-  policy.report(ECANCELED, verb, [](failure_description& description) {
-    description.explain("the sender has withdrawn the message");
-  });
+  policy.clear();
+  if (is_complete_) return memory_;
+  if (why_)
+    policy.report(why_);
+  else if (!channel_->may_post())
+    channel_->report(verb, policy);
+  else
+    policy.report(ECANCELED, verb, [](failure_description& description) {
+      description.explain("the sender has withdrawn the message");
+    });
+  return {};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
