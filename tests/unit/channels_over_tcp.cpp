@@ -226,6 +226,29 @@ TEST_CASE("A connect over TCP fails with what it has seen") {
   ::close(silent);
 }
 
+TEST_CASE("A connect over TCP waits until the program of the peer accepts") {
+  both_ends here;
+  bool is_connected = false;
+  bool was_connected = true;
+  here.loop.spawn([&]() -> async::task<> {
+    messages::channel_request request = co_await here.listener.next();
+    co_await async::sleep_for(here.loop, 50ms);
+    was_connected = is_connected;
+    const messages::channel accepted = co_await request.accept();
+    const messages::incoming end = co_await accepted.next();
+    CHECK_FALSE(end);
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel connected =
+        co_await messages::connect(here.loop, here.address(), here.client_options);
+    is_connected = true;
+    co_await connected.close();
+  });
+  here.loop.run();
+  CHECK_FALSE(was_connected);
+  CHECK(is_connected);
+}
+
 TEST_CASE("A port that is taken is refused with the reason") {
   async::event_loop loop;
   const messages::listener first{loop, cm::socket_address::any(0), few_receives()};

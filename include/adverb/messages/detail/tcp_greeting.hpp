@@ -21,8 +21,9 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Connects, or takes over an accepted socket, and exchanges the handshakes: the connecting end
-/// sends first, and the accepting end answers. Calls a function once, when that is done or has
-/// failed; not within `connect` and `accept`. It stays where it is.
+/// sends first, and the accepting end answers when its program accepts. Calls a function once, when
+/// the handshake of the peer has arrived, or at a failure; not within `connect` and `accept`. It
+/// stays where it is.
 class tcp_greeting : private watched_socket {
  public:
   /// The function that it calls, which may destroy it.
@@ -49,6 +50,8 @@ class tcp_greeting : private watched_socket {
   /// that has a version in common: `why` is empty then.
   [[nodiscard]] const std::optional<handshake>& of_peer() const noexcept { return of_peer_; }
   [[nodiscard]] const failure& why() const noexcept { return why_; }
+  /// Answers the handshake of the peer, at the accepting end. Wraps: send(2).
+  void answer(on_failure policy);
   /// Returns the socket of a peer that has sent a handshake.
   [[nodiscard]] int socket() const noexcept { return greeted_; }
   /// Gives up the socket of a peer that has sent a handshake.
@@ -68,8 +71,8 @@ class tcp_greeting : private watched_socket {
                            const handshake& mine, timeout limit);
   void socket_ready() override;
   void expired();
-  /// Sends this end's handshake. Returns false if that fails.
-  [[nodiscard]] bool send();
+  /// Sends this end's handshake to an empty socket, which has room for it. Returns 0, or an errno.
+  [[nodiscard]] int send(int descriptor) const;
   void receive();
   void finish();
   void fail(int number, const char* verb, const char* sentence = nullptr);

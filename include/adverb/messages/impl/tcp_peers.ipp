@@ -21,6 +21,8 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
   policy.clear();
   greeted_carrier made{.carrier = nullptr, .of_peer = greeted.of_peer()};
   if (!made.of_peer) return made;
+  greeted.answer(policy);
+  if (policy.failed()) return made;
   // The end of the peer's machine shows when it does not acknowledge a probe.
   if (const timeout dead_after = mine.dead_after_with(*made.of_peer); !dead_after.is_endless()) {
     const int milliseconds = dead_after.in_milliseconds();
