@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Channels of messages over RDMA.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -152,7 +153,7 @@ TEST_CASE("Programs that block use channels on both sides", "[rdma_connect][rdma
       messages::connect(device_address(port.get_future().get()), channel_test::few_receives());
   CHECK(client.over() == messages::network::rdma);
   const async::loop_memory memory = client.memory(10'000);
-  for (const std::size_t size : {0, 100, 10'000, 1}) {
+  for (const std::size_t size : std::array<std::size_t, 4>{0, 100, 10'000, 1}) {
     channel_test::fill(memory.bytes().first(size), size);
     client.send(memory.slice(0, size)).wait();
     std::ranges::fill(memory.bytes(), std::byte{});
