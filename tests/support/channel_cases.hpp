@@ -125,6 +125,23 @@ TEST_CASE("A message has copied parts and registered memory behind them") {
   CHECK(checked == 2);
 }
 
+TEST_CASE("A part of a message may be empty") {
+  both_ends both;
+  int got = 0;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        co_await server.send(std::string_view{}, 5);
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const messages::incoming first = co_await client.next();
+        got = first.as<int>();
+        const messages::incoming end = co_await client.next();
+        CHECK_FALSE(end);
+      });
+  CHECK(got == 5);
+}
+
 TEST_CASE("A sender waits while the program of the peer holds its messages") {
   both_ends both;
   std::uint32_t sent = 0;

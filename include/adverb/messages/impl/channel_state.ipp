@@ -364,7 +364,8 @@ ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const messa
 ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot, std::size_t filled,
                                                     const message_parts& parts) noexcept {
   for (std::uint32_t i = 0; i < parts.copied_count; ++i) {
-    std::memcpy(slot.bytes + filled, parts.copied[i].data(), parts.copied[i].size());
+    if (!parts.copied[i].empty())
+      std::memcpy(slot.bytes + filled, parts.copied[i].data(), parts.copied[i].size());
     filled += parts.copied[i].size();
   }
   return static_cast<std::uint32_t>(filled);
