@@ -56,6 +56,18 @@ class timer {
   timer* before_ = nullptr;
 };
 
+/// A timer whose function finds its owner.
+template <class Owner>
+struct owned_timer : timer {
+  owned_timer(Owner& of, function* expired) noexcept : timer{expired}, owner_{&of} {}
+  [[nodiscard]] static Owner& owner_of(timer& which) noexcept {
+    return *static_cast<owned_timer&>(which).owner_;
+  }
+
+ private:
+  Owner* owner_;
+};
+
 /// Timers in the order of their times: a pairing heap, so that nothing is allocated. Owns none of
 /// them. Not thread safe.
 class timer_queue {

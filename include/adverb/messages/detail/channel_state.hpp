@@ -94,10 +94,7 @@ class channel_state {
   friend class message_dispatch;
   friend class message_receipt;
 
-  struct channel_timer : timer {
-    channel_timer(channel_state& of, function* expired) noexcept : timer{expired}, owner{&of} {}
-    channel_state* owner;
-  };
+  using channel_timer = owned_timer<channel_state>;
 
   /// The refusal of a message because the channel has ended.
   static constexpr int refused_by_end = -1;

@@ -64,12 +64,6 @@ class rdma_carrier final : public frame_carrier {
    private:
     rdma_carrier* owner_;
   };
-  /// Has the loop do what a handler that throws leaves undone.
-  struct rest_timer : timer {
-    explicit rest_timer(rdma_carrier& of) noexcept : timer{&take_rest}, owner{&of} {}
-    rdma_carrier* owner;
-  };
-
   friend class end_of_loop<rdma_carrier>;
 
   void take_frames();
@@ -90,7 +84,8 @@ class rdma_carrier final : public frame_carrier {
   reliable_link* link_;
   channel_state* owner_ = nullptr;
   std::optional<frame_wait> frame_wait_;
-  rest_timer rest_timer_{*this};
+  /// Has the loop do what a handler that throws leaves undone.
+  owned_timer<rdma_carrier> rest_timer_{*this, &take_rest};
   end_of_loop<rdma_carrier> end_{*this};
 };
 

@@ -76,10 +76,6 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
     explicit turn_waiter(tcp_carrier& of) noexcept : waiter{&take_turn}, owner{&of} {}
     tcp_carrier* owner;
   };
-  struct rest_timer : timer {
-    explicit rest_timer(tcp_carrier& of) noexcept : timer{&take_rest}, owner{&of} {}
-    tcp_carrier* owner;
-  };
 
   friend class end_of_loop<tcp_carrier>;
 
@@ -143,7 +139,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   std::unique_ptr<std::byte[]> staging_;
   std::span<const std::byte> staged_;
   turn_waiter turn_{*this};
-  rest_timer rest_timer_{*this};
+  owned_timer<tcp_carrier> rest_timer_{*this, &take_rest};
   end_of_loop<tcp_carrier> end_{*this};
 };
 

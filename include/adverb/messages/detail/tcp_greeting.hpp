@@ -60,12 +60,6 @@ class tcp_greeting : private watched_socket {
  private:
   /// connecting → receiving (the connecting end), receiving (the accepting end), done.
   enum class phase : std::uint8_t { connecting, receiving, done };
-  struct limit_timer : timer {
-    explicit limit_timer(tcp_greeting& of) noexcept
-        : timer{[](timer& which) { static_cast<limit_timer&>(which).owner->expired(); }},
-          owner{&of} {}
-    tcp_greeting* owner;
-  };
 
   [[nodiscard]] bool start(async::device_loop& loop, int descriptor, bool is_connecting,
                            const handshake& mine, timeout limit);
@@ -89,7 +83,8 @@ class tcp_greeting : private watched_socket {
   /// The socket, not watched; -1 until the handshakes are exchanged.
   int greeted_ = -1;
   failure why_;
-  limit_timer timer_{*this};
+  owned_timer<tcp_greeting> timer_{
+      *this, [](timer& which) { owned_timer<tcp_greeting>::owner_of(which).expired(); }};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -89,14 +89,6 @@ class tcp_listener final : private watched_socket {
 
  private:
   using arrivals = std::list<std::unique_ptr<tcp_greeting>>;
-  struct pause_timer : timer {
-    explicit pause_timer(tcp_listener& of) noexcept
-        : timer{[](timer& which) {
-            static_cast<pause_timer&>(which).owner->watch_for_writing(false);
-          }},
-          owner{&of} {}
-    tcp_listener* owner;
-  };
 
   void socket_ready() override;
   void add(int descriptor);
@@ -113,7 +105,9 @@ class tcp_listener final : private watched_socket {
   std::uint16_t port_ = 0;
   arrivals greeting_;
   arrivals ready_;
-  pause_timer pause_{*this};
+  owned_timer<tcp_listener> pause_{
+      *this,
+      [](timer& which) { owned_timer<tcp_listener>::owner_of(which).watch_for_writing(false); }};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -205,10 +205,9 @@ ADVERB_FUNC void channel_state::end_as_told(std::uint32_t reason) {
 
 // A waiter that is resumed may destroy the channel.
 ADVERB_FUNC void channel_state::fail(const failure& why) {
-  add_reference();
+  const channel_reference kept{*this};
   end(why);
   cancel();
-  release();
 }
 
 // Every reference is taken before: what is resumed may destroy the channel.
@@ -470,7 +469,7 @@ ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
 }
 
 ADVERB_FUNC void channel_state::tick(timer& which) {
-  channel_state& self = *static_cast<channel_timer&>(which).owner;
+  channel_state& self = channel_timer::owner_of(which);
   if (self.has_ended_) return;
   if (!self.session_.tick()) {
     failure why;
@@ -482,13 +481,12 @@ ADVERB_FUNC void channel_state::tick(timer& which) {
     return self.fail(why);
   }
   self.loop().set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
-  self.add_reference();
+  const channel_reference kept{self};
   self.advance();
-  self.release();
 }
 
 ADVERB_FUNC void channel_state::close_expired(timer& which) {
-  channel_state& self = *static_cast<channel_timer&>(which).owner;
+  channel_state& self = channel_timer::owner_of(which);
   if (self.is_failing_) self.cancel();
   if (self.has_ended_) return;
   failure why;

@@ -40,7 +40,7 @@ ADVERB_FUNC void rdma_carrier::end_without_frame() {
 }
 
 ADVERB_FUNC void rdma_carrier::take_rest(timer& which) {
-  rdma_carrier& self = *static_cast<rest_timer&>(which).owner;
+  rdma_carrier& self = owned_timer<rdma_carrier>::owner_of(which);
   if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
 }
 

@@ -273,7 +273,7 @@ ADVERB_FUNC bool tcp_carrier::take_turn(async::waiter& which) {
 }
 
 ADVERB_FUNC void tcp_carrier::take_rest(timer& which) {
-  static_cast<rest_timer&>(which).owner->socket_ready();
+  owned_timer<tcp_carrier>::owner_of(which).socket_ready();
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
