@@ -194,7 +194,8 @@ TEST_CASE("try_send sends a message if there is room, and keeps the order") {
           else
             co_await async::sleep_for(both.loop, 1ms);
         }
-        co_await server.send(sent++);
+        co_await server.send(sent);
+        ++sent;
         co_await server.close();
         CHECK_FALSE(server.try_send(sent));
       },
