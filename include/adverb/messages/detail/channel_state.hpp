@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <adverb/async/detail/timer_queue.hpp>
 #include <adverb/async/loop_memory.hpp>
+#include <adverb/async/waiter.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/messages/channel_options.hpp>
 #include <adverb/messages/channel_statistics.hpp>
@@ -107,6 +109,14 @@ class channel_state {
 
   void deliver(arrived_message& which);
   void complete_receipt(arrived_message* which, bool is_written);
+  /// Resumes a waiter. The loop throws the exception of its handler later, so nothing is left
+  /// undone here.
+  void resume(async::waiter& which) noexcept {
+    loop().call_and_keep_exception([&] { which.go_on(); });
+  }
+  void resume_all(async::waiter_list& waiters) noexcept {
+    while (!waiters.empty()) resume(waiters.front());
+  }
   void end(const failure& why);
   /// Ends the channel and its connection.
   void fail(const failure& why);

@@ -7,12 +7,10 @@
 #include <span>
 #include <utility>
 
-#include <adverb/async/detail/timer_queue.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/socket_address.hpp>
-#include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/memory/buffer.hpp>
 #include <adverb/memory/memory_region.hpp>
@@ -115,24 +113,6 @@ class frame_carrier {
 
   /// The memory of a frame is free again.
   virtual void give_back(void* which) noexcept = 0;
-};
-
-/// Has the loop do what a handler that throws leaves undone.
-class rest_unless_done {
- public:
-  /// `rest` expires at once unless all is done.
-  rest_unless_done(async::device_loop& loop, timer& rest) noexcept : loop_{&loop}, rest_{&rest} {}
-  rest_unless_done(const rest_unless_done&) = delete;
-  rest_unless_done& operator=(const rest_unless_done&) = delete;
-  ~rest_unless_done() {
-    if (rest_ != nullptr) [[unlikely]]
-      loop_->set_timer(*rest_, deadline::now());
-  }
-  void is_done() noexcept { rest_ = nullptr; }
-
- private:
-  async::device_loop* loop_;
-  timer* rest_;
 };
 
 /// Calls its owner when the loop ends.

@@ -87,6 +87,11 @@ inline constexpr std::uint64_t reply_bit = std::uint64_t{1} << 63;
 /// A message on its way: it waits for room, for the answer of the peer, or for the device.
 class message_dispatch : public async::waiter {
  public:
+  /// Returns true if it can be destroyed without harm: the device does not use its memory.
+  [[nodiscard]] bool is_waiting() const noexcept { return at_ != phase::posted; }
+  /// Ends the channel. This operation finishes when the device has let go of its memory.
+  void end_posted();
+
   message_dispatch(const message_dispatch&) = delete;
   message_dispatch& operator=(const message_dispatch&) = delete;
 
@@ -137,6 +142,11 @@ struct arrived_message {
 /// An offer that the program takes into its memory.
 class message_receipt : public async::waiter {
  public:
+  /// Returns false: the peer may write into its memory.
+  [[nodiscard]] static constexpr bool is_waiting() noexcept { return false; }
+  /// Ends the channel. This operation finishes when the channel has ended.
+  void end_posted();
+
   message_receipt(const message_receipt&) = delete;
   message_receipt& operator=(const message_receipt&) = delete;
 

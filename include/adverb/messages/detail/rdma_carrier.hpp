@@ -69,7 +69,6 @@ class rdma_carrier final : public frame_carrier {
   void take_frames();
   [[gnu::cold]] void end_without_frame();
   void loop_ended();
-  static void take_rest(timer& which);
   template <class... Requests>
   void post(frame_slot& slot, const Requests&... requests);
   static void frame_sent(async::operation& which, const completion& each);
@@ -84,8 +83,6 @@ class rdma_carrier final : public frame_carrier {
   reliable_link* link_;
   channel_state* owner_ = nullptr;
   std::optional<frame_wait> frame_wait_;
-  /// Has the loop do what a handler that throws leaves undone.
-  owned_timer<rdma_carrier> rest_timer_{*this, &take_rest};
   end_of_loop<rdma_carrier> end_{*this};
 };
 

@@ -82,7 +82,6 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   void socket_ready() override;
   void loop_ended();
   static bool take_turn(async::waiter& which);
-  static void take_rest(timer& which);
   void give_back(void* which) noexcept override;
 
   /// Adds a frame to those that are sent in the next turn.
@@ -139,7 +138,6 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   std::unique_ptr<std::byte[]> staging_;
   std::span<const std::byte> staged_;
   turn_waiter turn_{*this};
-  owned_timer<tcp_carrier> rest_timer_{*this, &take_rest};
   end_of_loop<tcp_carrier> end_{*this};
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -137,7 +138,7 @@ ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
   which.next = nullptr;
   (first_ == nullptr ? first_ : last_->next) = &which;
   last_ = &which;
-  receivers_.resume_first();
+  if (!receivers_.empty()) resume(receivers_.front());
 }
 
 ADVERB_FUNC arrived_message* channel_state::take_next(on_failure policy) {
@@ -175,7 +176,7 @@ ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is
   if (taking == nullptr) return;
   taking->region_ = memory_region{};
   taking->is_complete_ = is_written;
-  taking->go_on();
+  resume(*taking);
 }
 
 ADVERB_FUNC failure channel_state::violation_of(const char* by, session_violation which) {
@@ -228,8 +229,8 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
     if (owner != nullptr) finish(*static_cast<message_dispatch*>(owner), refused_by_end);
   });
   for (arrived_message& each : arrived_) complete_receipt(&each, false);
-  receivers_.resume();
-  closers_.resume();
+  resume_all(receivers_);
+  resume_all(closers_);
 }
 
 // Frames of this side.
@@ -244,7 +245,7 @@ ADVERB_FUNC void channel_state::advance() {
     first.leave();
     note_end_of_stall(first);
     dispatch(first);
-    if (first.at_ == message_dispatch::phase::finished) first.go_on();
+    if (first.at_ == message_dispatch::phase::finished) resume(first);
   }
   if (!is_closing_ || session_.is_closing() || !may_post()) return;
   session_.close();
@@ -413,7 +414,7 @@ ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
 ADVERB_FUNC void channel_state::finish(message_dispatch& which, int refusal) {
   which.refusal_ = refusal;
   which.at_ = message_dispatch::phase::finished;
-  which.go_on();
+  resume(which);
 }
 
 ADVERB_FUNC bool channel_state::start_close() {
@@ -506,6 +507,8 @@ ADVERB_FUNC message_dispatch::~message_dispatch() {
   channel_->cancel();
 }
 
+ADVERB_FUNC void message_dispatch::end_posted() { channel_->cancel(); }
+
 ADVERB_FUNC bool message_dispatch::give_up() noexcept {
   if (at_ == phase::posted) return false;
   if (at_ == phase::offered) {
@@ -571,6 +574,8 @@ ADVERB_FUNC message_receipt::~message_receipt() {
   message_->taking = nullptr;
   channel_->cancel();
 }
+
+ADVERB_FUNC void message_receipt::end_posted() { channel_->cancel(); }
 
 ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
   constexpr const char* verb = "messages::incoming::receive_into";

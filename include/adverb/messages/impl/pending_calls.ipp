@@ -126,7 +126,8 @@ ADVERB_FUNC bool pending_call::sent(async::waiter& which) {
 ADVERB_FUNC void pending_call::finish_if_sent() {
   if (is_known_ || is_sending_) return;
   timer_.stop();
-  finish_(*this);
+  // The replies behind this one are not lost if a handler throws.
+  channel().loop().call_and_keep_exception([&] { finish_(*this); });
 }
 
 ADVERB_FUNC void pending_call::forget() noexcept {

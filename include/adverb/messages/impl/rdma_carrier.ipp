@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <tuple>
 
-#include <adverb/core/detail/deadline.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 #include <adverb/messages/detail/rdma_carrier.hpp>
 #include <adverb/request/requests.hpp>
@@ -19,16 +18,12 @@ ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
 }
 
 ADVERB_FUNC void rdma_carrier::take_frames() {
-  rest_unless_done rest{loop(), rest_timer_};
   do {
     receive_block* const block = frame_wait_->take_block();
-    if (block == nullptr) [[unlikely]] {
-      rest.is_done();
+    if (block == nullptr) [[unlikely]]
       return end_without_frame();
-    }
     owner_->receive({*this, block, block->bytes()});
   } while (!frame_wait_->start());
-  rest.is_done();
 }
 
 // A failure holds its whole message, so none is made for each frame.
@@ -37,11 +32,6 @@ ADVERB_FUNC void rdma_carrier::end_without_frame() {
   static_cast<void>(link_->no_message("async::connection::next", why));
   end_.leave();
   owner_->ended(why);
-}
-
-ADVERB_FUNC void rdma_carrier::take_rest(timer& which) {
-  rdma_carrier& self = owned_timer<rdma_carrier>::owner_of(which);
-  if (!self.frame_wait_->is_waiting() && !self.frame_wait_->start()) self.take_frames();
 }
 
 // The link has ended, and the wait for frames is not resumed.

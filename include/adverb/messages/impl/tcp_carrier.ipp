@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include <adverb/async/detail/receive_blocks.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 #include <adverb/messages/detail/tcp_carrier.hpp>
 
@@ -48,6 +49,7 @@ ADVERB_FUNC void tcp_carrier::start(channel_state& of) {
 
 ADVERB_FUNC void tcp_carrier::begin_frame() noexcept {
   current_ = std::exchange(free_, free_->next);
+  if constexpr (poisons_blocks) unpoison({current_->bytes, block_size_});
   stream_.next_frame({current_->bytes, block_size_});
 }
 
@@ -198,6 +200,7 @@ ADVERB_FUNC void tcp_carrier::deliver() {
 
 ADVERB_FUNC void tcp_carrier::give_back(void* which) noexcept {
   auto& freed = *static_cast<block*>(which);
+  if constexpr (poisons_blocks) poison({freed.bytes, block_size_});
   freed.next = std::exchange(free_, &freed);
 }
 
@@ -245,7 +248,6 @@ template <class Function>
 void tcp_carrier::run(const Function& function) {
   const channel_reference kept{*owner_};
   is_in_turn_ = true;
-  rest_unless_done rest{*loop_, rest_timer_};
   tell_sent(first_sent_, true);
   if (at_ == phase::open) function(*this);
   tell_sent(first_sent_, true);
@@ -258,7 +260,6 @@ void tcp_carrier::run(const Function& function) {
     end_.leave();
     owner_->ended(why_);
   }
-  rest.is_done();
 }
 
 ADVERB_FUNC void tcp_carrier::socket_ready() {
@@ -270,10 +271,6 @@ ADVERB_FUNC bool tcp_carrier::take_turn(async::waiter& which) {
   self.turn_.leave();
   self.run([](tcp_carrier&) {});
   return true;
-}
-
-ADVERB_FUNC void tcp_carrier::take_rest(timer& which) {
-  owned_timer<tcp_carrier>::owner_of(which).socket_ready();
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
