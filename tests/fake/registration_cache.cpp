@@ -95,6 +95,15 @@ TEST_CASE_METHOD(fixture, "const memory is found in a region that can be written
   CHECK(cache.region(fixed).region().lkey() == writable.region().lkey());
 }
 
+TEST_CASE_METHOD(fixture, "const memory is not found in a region that ends before it") {
+  registration_cache cache{domain};
+  const std::vector<std::byte>& fixed = memory;
+  const cached_region front = cache.region(bytes.first(10));
+  const cached_region whole = cache.region(fixed);
+  CHECK(whole.region().lkey() != front.region().lkey());
+  CHECK(registrations() == 2);
+}
+
 TEST_CASE_METHOD(fixture, "the least recently used region is evicted, and never one in use") {
   registration_cache cache{domain, {.max_regions = 3}};
   const auto block = [&](std::size_t number) { return bytes.subspan(number * 10, 10); };

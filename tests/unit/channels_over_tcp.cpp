@@ -24,6 +24,7 @@
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
 #include <support/channel_cases.hpp>
+#include <support/channel_result_cases.hpp>
 
 #include "tcp_network.hpp"
 

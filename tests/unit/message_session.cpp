@@ -301,6 +301,9 @@ TEST_CASE("The accepting side of iWARP is silent until the connecting side has s
   far.peer = &near;
   CHECK_FALSE(far.send(1));
   CHECK_FALSE(far.act());
+  for (std::uint32_t each = 0; each < message_session::ticks_to_probe; ++each)
+    CHECK(far.state.tick());
+  CHECK_FALSE(far.act());
   CHECK(near.act());
   CHECK(far.receive());
   CHECK(far.send(1));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
 #include <support/channel_cases.hpp>
+#include <support/channel_result_cases.hpp>
 
 #include "cm/async_side.hpp"
 #include "cm/channel_ends.hpp"
@@ -57,6 +59,34 @@ TEST_CASE("A peer that is no channel is refused on both sides") {
   CHECK(of_connection.code() == rejected_by_program());
   CHECK(of_accept == std::errc::operation_canceled);
   CHECK(of_channel == std::errc::protocol_error);
+}
+
+TEST_CASE("A peer without a version in common is refused on both sides") {
+  const cm::private_data mine =
+      detail::handshake::of(channel_test::few_receives(), throwing{}).encode();
+  std::vector<std::byte> bytes(mine.bytes().begin(), mine.bytes().end());
+  bytes[4] = bytes[5] = std::byte{77};
+  async::connection_options options = small;
+  options.connection.private_data = std::span<const std::byte>{bytes};
+  channel_test::both_ends here;
+  std::error_code of_request;
+  failure of_connection;
+  here.loop.spawn([&]() -> async::task<> {
+    messages::channel_request request = co_await here.listener.next();
+    try {
+      const messages::channel none = co_await request.accept();
+    } catch (const std::system_error& why) {
+      of_request = why.code();
+    }
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    const async::connection none =
+        co_await async::connect(here.loop, here.address(), options).report_to(of_connection);
+    CHECK_FALSE(none);
+  });
+  here.loop.run();
+  CHECK(of_request == std::errc::protocol_error);
+  CHECK(of_connection.code() == rejected_by_program());
 }
 
 TEST_CASE("role: a server of a channel", "[.]") {

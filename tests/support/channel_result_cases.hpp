@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// The cases of the results of channels that hold over every network: what messages carry, and how
+// steps report. Included by one file of each suite, after the functions that channel_ends.hpp
+// needs.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
+#include <support/catch.hpp>
+#include <support/channel_ends.hpp>
+
+namespace channel_test {
+
+TEST_CASE("A message carries its lane and its tag, whether it is sent or offered") {
+  both_ends both;
+  int checked = 0;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(1000);
+        co_await server.send(1).on_lane(5).tagged(77);
+        co_await server.send(memory.buffer()).tagged(78).on_lane(6);
+        co_await server.send(2);
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const async::loop_memory target = client.memory(1000);
+        messages::incoming got = co_await client.next();
+        CHECK(got.lane() == 5);
+        CHECK(got.tag() == 77);
+        CHECK(got.as<int>() == 1);
+        got = messages::incoming{};
+        got = co_await client.next();
+        CHECK(got.is_offer());
+        CHECK(got.lane() == 6);
+        CHECK(got.tag() == 78);
+        co_await got.receive_into(target.buffer());
+        got = messages::incoming{};
+        got = co_await client.next();
+        CHECK(got.lane() == 0);
+        CHECK(got.tag() == 0);
+        ++checked;
+        got = messages::incoming{};
+        got = co_await client.next();
+        CHECK_FALSE(got);
+      });
+  CHECK(checked == 1);
+}
+
+TEST_CASE("A call that cannot be sent fails as a send does") {
+  messages::channel_options brief = few_receives();
+  brief.longest = 50'000;
+  both_ends both{few_receives(), brief};
+  failure too_long;
+  failure not_registered;
+  failure closed;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        messages::caller call{server};
+        const std::string text(5000, 'x');
+        const async::loop_memory memory = server.memory(50'001);
+        const messages::reply none = co_await call(memory.buffer()).report_to(too_long);
+        CHECK_FALSE(none);
+        const messages::reply no_reply = co_await call(text).report_to(not_registered);
+        CHECK_FALSE(no_reply);
+        CHECK(call.outstanding() == 0);
+        co_await server.close();
+        const messages::reply late = co_await call(1).report_to(closed);
+        CHECK_FALSE(late);
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const messages::incoming end = co_await client.next();
+        CHECK_FALSE(end);
+      });
+  CHECK(too_long.code() == std::errc::message_size);
+  CHECK(not_registered.code() == std::errc::no_buffer_space);
+  CHECK(closed.code() == std::errc::broken_pipe);
+}
+
+TEST_CASE("A step that succeeds clears the failure that an earlier one has reported") {
+  both_ends both;
+  const std::error_code stale = std::make_error_code(std::errc::timed_out);
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(1000);
+        std::error_code why = stale;
+        co_await server.send(1).report_to(why);
+        CHECK_FALSE(why);
+        why = stale;
+        co_await server.send(memory.buffer()).report_to(why);
+        CHECK_FALSE(why);
+        {
+          messages::caller call{server};
+          why = stale;
+          const messages::reply answer = co_await call(3).report_to(why);
+          CHECK_FALSE(why);
+        }
+        why = stale;
+        co_await server.close().report_to(why);
+        CHECK_FALSE(why);
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const async::loop_memory target = client.memory(1000);
+        std::error_code why = stale;
+        messages::incoming got = co_await client.next().report_to(why);
+        CHECK_FALSE(why);
+        why = stale;
+        co_await got.receive_into(target.buffer()).report_to(why);
+        CHECK_FALSE(why);
+        got = messages::incoming{};
+        got = co_await client.next();
+        why = stale;
+        co_await got.receive_into(target.buffer()).report_to(why);
+        CHECK_FALSE(why);
+        got = messages::incoming{};
+        got = co_await client.next();
+        why = stale;
+        co_await got.reply(3).report_to(why);
+        CHECK_FALSE(why);
+        got = messages::incoming{};
+        why = stale;
+        got = co_await client.next().report_to(why);
+        CHECK_FALSE(got);
+        CHECK_FALSE(why);
+      });
+}
+
+TEST_CASE("A message behind the end explains which side has closed the channel") {
+  both_ends both;
+  failure of_own_close;
+  failure of_both;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        bool is_closed = false;
+        both.loop.spawn([&]() -> async::task<> {
+          co_await server.close();
+          is_closed = true;
+        });
+        co_await server.send(1).report_to(of_own_close);
+        while (!is_closed) co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
+        co_await server.send(1).report_to(of_both);
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const messages::incoming end = co_await client.next();
+        CHECK_FALSE(end);
+      });
+  CHECK(of_own_close.code() == std::errc::broken_pipe);
+  CHECK(of_own_close.explanation() == "one side has closed the channel");
+  CHECK(of_both.code() == std::errc::broken_pipe);
+  CHECK(of_both.explanation() == "both sides have closed the channel");
+}
+
+}  // namespace channel_test
