@@ -126,8 +126,11 @@ class channel_state {
 
   // Frames of this side.
 
-  /// Sends what is due, and what waits.
-  void advance();
+  /// The caller of `advance`.
+  enum class caller : std::uint8_t { loop, program };
+  /// Sends what is due, and what waits. The loop resumes the messages that have waited; a call of
+  /// the program, such as the destruction of a message, has the loop resume them later.
+  void advance(caller by = caller::loop);
   [[nodiscard]] bool perform(session_action action);
   [[nodiscard]] bool may_post() const noexcept { return !has_ended_ && carrier_->is_open(); }
   [[nodiscard]] bool has_room() const noexcept { return free_count_ > reserved_slots; }

@@ -165,7 +165,7 @@ ADVERB_FUNC void channel_state::give_back(arrived_message& which) noexcept {
   which.block = frame_block{};
   which.next = std::exchange(unused_, &which);
   session_.receive_posted(which.header);
-  advance();
+  advance(caller::program);
   release();
 }
 
@@ -236,7 +236,7 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
 // Frames of this side.
 
 // The wait for frames keeps the channel, whatever those do that go on.
-ADVERB_FUNC void channel_state::advance() {
+ADVERB_FUNC void channel_state::advance(caller by) {
   while (!session_.is_idle() && may_post() && free_ != nullptr && perform(session_.next())) {
   }
   while (!senders_.empty()) {
@@ -245,14 +245,18 @@ ADVERB_FUNC void channel_state::advance() {
     first.leave();
     note_end_of_stall(first);
     dispatch(first);
-    if (first.at_ == message_dispatch::phase::finished) resume(first);
+    if (first.at_ != message_dispatch::phase::finished) continue;
+    if (by == caller::loop)
+      resume(first);
+    else
+      loop().resume_later(first);
   }
   if (!is_closing_ || session_.is_closing() || !may_post()) return;
   session_.close();
   session_.refuse_all([](void* owner) {
     if (owner != nullptr) static_cast<arrived_message*>(owner)->offer = nullptr;
   });
-  advance();
+  advance(by);
 }
 
 ADVERB_FUNC bool channel_state::perform(session_action action) {
@@ -423,7 +427,7 @@ ADVERB_FUNC bool channel_state::start_close() {
     is_closing_ = true;
     if (!close_timeout_.is_endless())
       loop().set_timer(close_timer_, deadline::now() + close_timeout_.count());
-    advance();
+    advance(caller::program);
   }
   return has_ended_;
 }
@@ -513,7 +517,7 @@ ADVERB_FUNC bool message_dispatch::give_up() noexcept {
   if (at_ == phase::posted) return false;
   if (at_ == phase::offered) {
     channel_->session().withdraw(this);
-    channel_->advance();
+    channel_->advance(channel_state::caller::program);
   }
   at_ = phase::finished;
   leave();
@@ -601,7 +605,7 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
   if (why_) return false;
   message_->taking = this;
   channel_->session().take(*message_->offer);
-  channel_->advance();
+  channel_->advance(channel_state::caller::program);
   return message_->taking == this;
 }
 
