@@ -5,9 +5,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
@@ -49,6 +52,60 @@ TEST_CASE("A message carries its lane and its tag, whether it is sent or offered
         CHECK_FALSE(got);
       });
   CHECK(checked == 1);
+}
+
+TEST_CASE("Destroying a message resumes no other task before it returns") {
+  both_ends both;
+  int sent = 0;
+  bool was_resumed = true;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        for (; sent < 6; ++sent) co_await server.send(sent);
+        for (int each = 0; each < 2; ++each)
+          both.loop.spawn([&]() -> async::task<> {
+            co_await server.send(sent);
+            ++sent;
+          });
+        // A credit frame has room for one message, and this message for the other.
+        messages::incoming got = co_await server.next();
+        const int before = sent;
+        got = messages::incoming{};
+        was_resumed = sent != before;
+        while (sent < 8) co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        std::vector<messages::incoming> held;
+        for (int each = 0; each < 6; ++each) held.push_back(co_await client.next());
+        held.clear();
+        co_await client.send(1);
+        int taken = 6;
+        while (const messages::incoming got = co_await client.next()) ++taken;
+        CHECK(taken == 8);
+      });
+  CHECK_FALSE(was_resumed);
+}
+
+TEST_CASE("Registered memory of a message may be empty, whether it is sent or offered") {
+  both_ends both;
+  std::vector<std::size_t> sizes;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(1000);
+        co_await server.send(memory.slice(0, 0));
+        co_await server.send(memory.slice(0, 10), memory.slice(10, 0), memory.slice(10, 20));
+        co_await server.send(1, memory.slice(0, 0), memory.slice(0, 5));
+        co_await server.send(memory.slice(0, 0), memory.slice(0, 900), memory.slice(900, 0));
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const async::loop_memory target = client.memory(1000);
+        while (messages::incoming got = co_await client.next()) {
+          const std::span<std::byte> bytes = co_await got.receive_into(target.buffer());
+          sizes.push_back(bytes.size());
+        }
+      });
+  CHECK(sizes == std::vector<std::size_t>{0, 30, 9, 900});
 }
 
 TEST_CASE("A call that cannot be sent fails as a send does") {

@@ -208,6 +208,12 @@ inline constexpr device_fact frees_requests_beyond_backlog{
         "early: the kernel warns or crashes, and requests before it may be lost.",
     .device = fact_device::soft_iwarp,
     .where = "siw_cm.c, siw_destroy_listen and siw_cep_put; seen on Linux 6.1"};
+inline constexpr device_fact crashes_at_empty_element{
+    .what =
+        "A send with a scatter/gather element without bytes in front of another one crashes the "
+        "kernel. Channels pass on no empty part of a message.",
+    .device = fact_device::soft_iwarp,
+    .where = "siw_qp_tx.c, siw_tx_hdt: null pointer dereference; seen on Linux 6.1"};
 
 // librdmacm.
 inline constexpr device_fact programs_raise_no_events{

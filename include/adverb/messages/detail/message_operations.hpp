@@ -46,6 +46,8 @@ struct message_parts {
     size += bytes.size();
   }
   void add(const_buffer buffer) noexcept {
+    // Siw of Linux 6.1 dereferences a null pointer at a scatter/gather element without bytes.
+    if (buffer.size() == 0) return;
     buffers[buffer_count++] = buffer;
     size += buffer.size();
   }
