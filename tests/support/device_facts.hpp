@@ -99,6 +99,11 @@ inline constexpr device_fact flush_does_not_wake_solicited{
     .what = "A flushed request does not wake a completion queue armed for solicited messages.",
     .linux_from = {6, 4},
     .where = "rxe_resp.c, flush_recv_wqe; rxe_comp.c, flush_send_wqe; 49dc9c1f0c7e"};
+inline constexpr device_fact fails_unsent_packets{
+    .what =
+        "A send fails with local_queue_pair_operation_error, without a retry, while the interface "
+        "is down and takes no packet.",
+    .where = "rxe_req.c, rxe_requester; seen on Linux 6.1"};
 
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{
