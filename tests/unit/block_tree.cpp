@@ -84,3 +84,16 @@ TEST_CASE("Giving back units that are free, or outside the slab, fails") {
   CHECK(tree.give_back(0, 2));
   CHECK_FALSE(tree.give_back(0, 2));
 }
+
+TEST_CASE("A block is taken from the smaller free block that suffices") {
+  for (const bool is_left_smaller : {true, false}) {
+    block_tree tree{3};
+    for (std::size_t each = 0; each < 8; each += 2) REQUIRE(tree.take(2, 1) == each);
+    const std::size_t of_smaller = is_left_smaller ? 0 : 4;
+    REQUIRE(tree.give_back(4 - of_smaller, 2));
+    REQUIRE(tree.give_back(6 - of_smaller, 2));
+    REQUIRE(tree.give_back(of_smaller + 2, 2));
+    CHECK(tree.take(1, 1) == of_smaller + 2);
+    CHECK(tree.take(4, 1) == 4 - of_smaller);
+  }
+}
