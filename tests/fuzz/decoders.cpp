@@ -32,8 +32,18 @@ void decode_handshake(std::span<const std::byte> bytes) {
   fuzz::require(mine.dead_after_with(*read).count() >= 20'000'000, "probes come too often");
   // Encoding gives the same bytes.
   const auto again = detail::handshake::decode(read->encode());
-  fuzz::require(again && again->receives == read->receives && again->longest == read->longest,
-                "a handshake changes when it is encoded");
+  fuzz::require(
+      again && again->receives == read->receives && again->longest == read->longest &&
+          again->resumes == read->resumes && again->is_resumption == read->is_resumption &&
+          again->has_finished == read->has_finished && again->session == read->session &&
+          again->resume_within == read->resume_within && again->point.next == read->point.next &&
+          again->point.ends == read->point.ends && again->point.granted == read->point.granted &&
+          again->point.has_close == read->point.has_close,
+      "a handshake changes when it is encoded");
+  fuzz::require(read->point.granted <= read->receives, "a peer grants more than its receives");
+  fuzz::require(read->resumes || (!read->is_resumption && !mine.resumes_with(*read)),
+                "a link resumes although its peer does not");
+  fuzz::require(!read->is_resumption || read->resume_within == 0, "a session has two times");
 }
 
 /// Cuts the input into pieces, whose size is in its first byte.

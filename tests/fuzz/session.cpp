@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The state machine of a channel as the victim of a hostile peer: any frames in any order, between
-// any wishes of the program.
+// wishes of the program, with and without broken links.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -25,11 +25,16 @@ constexpr std::uint32_t receives = 40;
 
 /// The owner of a session: its offers, and those of the peer that the program holds.
 struct owner {
-  message_session state{{.receives = receives,
-                         .receives_of_peer = receives,
-                         .block_size_of_peer = 256,
-                         .longest = 4096}};
+  explicit owner(bool resumes)
+      : state{{.receives = receives,
+               .receives_of_peer = receives,
+               .block_size_of_peer = 256,
+               .longest = 4096,
+               .resumes = resumes}} {}
+
+  message_session state;
   std::uint32_t messages = 0;
+  std::uint32_t sent = 0;
   bool is_closed_by_peer = false;
   std::deque<int> wishes{};
   std::deque<incoming_offer*> held{};
@@ -41,9 +46,21 @@ struct owner {
       fuzz::require(each < 1000, "a session that receives no frame has actions without end");
       const session_action action = state.next();
       if (action == session_action::nothing || action == session_action::finish) return;
-      const message_frame sent = state.perform(action);
+      if (action == session_action::release_confirmed) {
+        static_cast<void>(state.take_confirmed());
+        continue;
+      }
+      if (action == session_action::complete_offer) {
+        state.complete();
+        continue;
+      }
+      if (action == session_action::send_again) {
+        static_cast<void>(state.send_again({.length = 1}));
+        continue;
+      }
+      const message_frame made = state.perform(action);
       if (action == session_action::write)
-        fuzz::require(sent.type == detail::message_frame_type::taken, "a write has another frame");
+        fuzz::require(made.type == detail::message_frame_type::taken, "a write has another frame");
     }
   }
   void take_message(const message_frame& received) {
@@ -85,10 +102,27 @@ struct owner {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+/// Breaks the link, and replaces it by one whose peer claims anything. Returns false if that
+/// violates the protocol.
+[[nodiscard]] bool resume(owner& self, fuzz::input& in) {
+  const detail::session_point mine = self.state.break_link();
+  fuzz::require(mine.next == self.messages, "a message is counted twice, or not at all");
+  fuzz::require(mine.granted <= receives, "more is granted than there is");
+  // Mostly near the truth, so that the session goes on.
+  const std::uint32_t confirmed = self.sent - self.state.unconfirmed();
+  const std::uint8_t granted = in.byte();
+  const detail::session_point of_peer{.next = confirmed + in.byte() % 4,
+                                      .ends = in.byte() % 4U,
+                                      .granted = granted % (receives + 2U),
+                                      .has_close = granted % 16 == 1};
+  return self.state.resume(of_peer) == detail::session_violation::none;
+}
+
+int run(const std::uint8_t* data, std::size_t size, bool resumes) {
   fuzz::input in{data, size};
-  owner self;
-  std::uint32_t sent = 0;
+  owner self{resumes};
   while (!in.is_empty()) {
     const std::uint8_t event = in.byte() % 8;
     switch (event) {
@@ -119,14 +153,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 2:
         if (self.state.may_send_message() && !self.state.is_closing()) {
           static_cast<void>(self.state.send_message({.length = 1}));
-          ++sent;
+          ++self.sent;
         }
         break;
       case 3:
         if (self.state.may_offer() && !self.state.is_closing()) {
           self.wishes.push_back(0);
           static_cast<void>(self.state.send_offer({.length = 1000}, &self.wishes.back()));
-          ++sent;
+          ++self.sent;
         }
         break;
       case 4:
@@ -150,11 +184,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       case 6: static_cast<void>(self.state.tick()); break;
       case 7:
-        if (in.byte() % 16 == 0) self.state.close();
+        switch (in.byte() % 16) {
+          case 0: self.state.close(); break;
+          case 1: self.state.request_confirmation(); break;
+          case 2:
+          case 3:
+            if (resumes && !resume(self, in)) return 0;
+            break;
+          default: break;
+        }
         break;
     }
     self.advance();
-    fuzz::require(self.state.unconfirmed() <= sent, "more is unconfirmed than was sent");
+    fuzz::require(self.state.unconfirmed() <= self.sent, "more is unconfirmed than was sent");
   }
   return 0;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  run(data, size, false);
+  return run(data, size, true);
 }

@@ -18,7 +18,7 @@ enum class network : std::uint8_t {
 };
 
 /// The options of one end of a channel. The ends may differ: each respects the sizes of the other,
-/// and the smaller of both `longest` and `dead_after` holds for both.
+/// and the smaller of both `longest`, `dead_after` and `resume_within` holds for both.
 struct channel_options {
   /// The network that the channel may have. `channel::over` returns which it became.
   network over = network::any;
@@ -43,6 +43,11 @@ struct channel_options {
   timeout connect_timeout = detail::seconds{10};
   /// The time for the peer to confirm `close`.
   timeout close_timeout = detail::seconds{10};
+  /// The time to connect a broken link again, after which the channel ends with the failure of the
+  /// link. Until then its steps wait, and every message arrives once. 0 turns that off, and both
+  /// ends must set it. A message then keeps its frame, and a `send` its registered memory, until
+  /// the peer has confirmed the message, so `max_frames` bounds the messages without confirmation.
+  timeout resume_within = detail::seconds{0};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::messages

@@ -33,6 +33,23 @@ class message_credits {
     quarter_ = std::max(receives / 4, std::uint32_t{1});
   }
 
+  // A broken link.
+
+  /// Starts again for the next link, on which nothing can be sent yet.
+  void begin_again() noexcept {
+    posted_ = announced_ = granted_now();
+    received_ = sent_ = granted_ = 0;
+    credit_frames_sent_ = credit_frames_confirmed_ = credit_frames_received_ = 0;
+    is_unconfirmed_ = false;
+  }
+  /// Returns the receives that this side grants on the next link: messages that the program holds
+  /// have the others.
+  [[nodiscard]] std::uint32_t granted_now() const noexcept { return posted_ - received_; }
+  /// The peer grants so many on the next link.
+  void set_granted(std::uint32_t receives) noexcept { granted_ = receives; }
+  /// Returns the receives of the peer, as agreed.
+  [[nodiscard]] std::uint32_t of_peer() const noexcept { return of_peer_; }
+
   // Sending.
 
   /// Returns the number of frames that the peer has room for.
@@ -72,6 +89,7 @@ class message_credits {
   /// Returns the number of frames with a credit that were sent.
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
   /// Returns how many of these the peer has received, at least: it has posted their receives again.
+  /// Behind a broken link it is below 0, modulo 2^32, while the peer holds messages of that link.
   [[nodiscard]] std::uint32_t known_received() const noexcept { return granted_ - of_peer_; }
 
   // Receiving.

@@ -30,7 +30,7 @@ enum class message_frame_type : std::uint8_t {
   probe,
   /// No message follows.
   close,
-  /// The peer has violated the protocol. `length` is the reason.
+  /// The peer has violated the protocol: `length` is the reason. 0: this side ends the channel.
   failed,
 };
 
@@ -48,6 +48,8 @@ struct message_frame {
   static constexpr std::size_t header_size = 16;
   /// A flag of `refused`: the sender of the offer withdraws it.
   static constexpr std::uint8_t withdrawn = 1;
+  /// A flag of `offer`: the offer had arrived before the link broke, and is not answered.
+  static constexpr std::uint8_t again = 8;
   /// A flag of `data` and `offer`: a tag of 8 bytes follows the header.
   static constexpr std::uint8_t tagged = 4;
   static constexpr std::size_t tag_size = 8;
@@ -58,7 +60,8 @@ struct message_frame {
   std::uint8_t flags = 0;
   std::uint8_t lane = 0;
   std::uint8_t credit_frames = 0;
-  /// The size of the message; the number of messages received in `close`; 0 otherwise.
+  /// The size of the message; the number of messages received in `close`; in `credit` and `probe`
+  /// of a channel that resumes, the number of ends of offers received; 0 otherwise.
   std::uint32_t length = 0;
   /// The number of the message, from 0; the number of messages received in `credit` and `probe`,
   /// and of messages sent in `close`.

@@ -30,6 +30,21 @@ struct session_limits {
   bool waits_for_peer = false;
   /// The peer answers probes only while its program waits.
   bool peer_may_be_silent = false;
+  /// A broken link is replaced by another one.
+  bool resumes = false;
+};
+
+/// The state of one end when a link broke, for the other end.
+struct session_point {
+  /// The number of the next message that it expects.
+  std::uint32_t next = 0;
+  /// The number of frames that it has received which end offers: `taken`, and `refused` with
+  /// `message_frame::withdrawn`.
+  std::uint32_t ends = 0;
+  /// The number of receives that it grants on the next link.
+  std::uint32_t granted = 0;
+  /// It has received `close`.
+  bool has_close = false;
 };
 
 /// The rule that a frame of the peer violates.
@@ -84,13 +99,32 @@ enum class session_action : std::uint8_t {
   /// `message_session::outgoing`.
   write,
   send_withdrawn,
+  /// Send an offer again that is not answered: `message_session::outgoing`.
+  send_offer_again,
   /// Both sides have closed, and each has confirmed the messages of the other.
   finish,
+  /// The peer has confirmed more messages: `message_session::take_confirmed`.
+  release_confirmed,
+  /// The peer has confirmed that an offer is over: `message_session::outgoing`, and then
+  /// `message_session::complete`.
+  complete_offer,
+  /// Send the next message again that the peer has not received: `message_session::send_again`.
+  send_again,
 };
 
 /// An offer of this side that the peer has not answered, or that is not written yet.
 struct outgoing_offer {
-  enum class phase : std::uint8_t { unused, offered, must_write, must_withdraw, withdrawn };
+  /// `ended`: the peer has answered it, it is written or withdrawn, and the peer has not confirmed
+  /// that. Only if a broken link is replaced.
+  enum class phase : std::uint8_t {
+    unused,
+    must_offer_again,
+    offered,
+    must_write,
+    must_withdraw,
+    withdrawn,
+    ended
+  };
   phase at = phase::unused;
   /// The peer has answered it.
   bool is_answered = false;
@@ -98,6 +132,8 @@ struct outgoing_offer {
   std::uint32_t length = 0;
   /// The owner's; null if it has gone.
   void* owner = nullptr;
+  /// The number of the frame that has ended it, from 0.
+  std::uint32_t end_number = 0;
 };
 
 /// An offer of the peer that is not answered, or not written yet.
@@ -108,6 +144,10 @@ struct incoming_offer {
   std::uint32_t length = 0;
   /// The owner's.
   void* owner = nullptr;
+  /// The number of the link on which the peer has offered it, at last.
+  std::uint32_t link = 0;
+  /// The peer has withdrawn it.
+  bool is_withdrawn = false;
 };
 
 /// The state machine of one end of a channel: frames of the peer and wishes of the program in,
@@ -134,7 +174,7 @@ class message_session {
            static_cast<std::uint32_t>(message_frame{.flags = flags}.front_size());
   }
   [[nodiscard]] bool may_send_message() const noexcept {
-    return may_send_ && credits_.may_send_message();
+    return blocked_ == 0 && credits_.may_send_message();
   }
   [[nodiscard]] bool may_offer() const noexcept {
     return may_send_message() && offers_out_ < most_offers;
@@ -146,7 +186,9 @@ class message_session {
     return is_close_sent_ && is_closed_by_peer_ && unconfirmed() == 0 && !must_confirm_close_;
   }
   /// Returns the number of messages that were sent and that the peer may not have received.
-  [[nodiscard]] std::uint32_t unconfirmed() const noexcept { return next_out_ - confirmed_; }
+  [[nodiscard]] std::uint32_t unconfirmed() const noexcept {
+    return next_out_ - confirmed_ + replays_;
+  }
   /// Returns the rule that the peer has violated.
   [[nodiscard]] session_violation violation() const noexcept { return violation_; }
 
@@ -162,7 +204,12 @@ class message_session {
   [[nodiscard]] message_frame send_offer(message_frame made, void* owner) noexcept;
   /// The owner gives up an offer for which `write` is not done.
   void withdraw(const void* owner) noexcept;
-  /// Calls `function` with the owner of each offer that is not written.
+  /// The owner has gone, without a frame for the peer.
+  void forget(const void* owner) noexcept {
+    for (outgoing_offer& each : offers_)
+      if (each.owner == owner) each.owner = nullptr;
+  }
+  /// Calls `function` with the owner of each offer that is not over.
   template <class Function>
   void for_each_outgoing(const Function& function) {
     for (outgoing_offer& each : offers_)
@@ -208,6 +255,36 @@ class message_session {
       }
   }
 
+  // A broken link, if `session_limits::resumes`.
+
+  /// The link is broken, and no frame of it will arrive. Returns the state for the peer. May be
+  /// called again: the next link may not come about.
+  [[gnu::cold]] [[nodiscard]] session_point break_link() noexcept;
+  /// Another link replaces it: frames go on behind those that the peer has received. Returns the
+  /// rule that the state of the peer violates.
+  [[gnu::cold]] [[nodiscard]] session_violation resume(const session_point& of_peer) noexcept;
+  /// Returns the number of messages that the peer has confirmed, for `release_confirmed`.
+  [[nodiscard]] std::uint32_t take_confirmed() noexcept { return released_ = confirmed_; }
+  /// Requests the confirmation of every message that is sent.
+  void request_confirmation() noexcept { requested_ = next_out_; }
+  /// The owner has finished the offer of `complete_offer`.
+  void complete() noexcept { release(*outgoing_); }
+  /// Returns the number of the message for `send_again`.
+  [[nodiscard]] std::uint32_t next_again() const noexcept { return next_out_; }
+  /// Numbers the frame of the message for `send_again` anew: only its counts change.
+  [[nodiscard]] message_frame send_again(message_frame kept) noexcept {
+    if (--replays_ == 0) blocked_ &= static_cast<std::uint8_t>(~until_replayed);
+    kept.sequence = next_out_++;
+    stamp(kept);
+    return kept;
+  }
+  /// The peer has forgotten the session. Returns true if it had closed it, and has confirmed every
+  /// message of this side, so both have received everything.
+  [[gnu::cold]] [[nodiscard]] bool finish_alone() noexcept;
+  /// The peer has ended the session in order, after both have received everything. Returns false if
+  /// that is impossible.
+  [[gnu::cold]] [[nodiscard]] bool finish_after_peer() noexcept;
+
   // Time.
 
   /// A quarter of the time has passed after which a silent peer is dead. Returns false if it is.
@@ -228,6 +305,14 @@ class message_session {
   [[nodiscard]] message_frame perform(session_action action) noexcept;
 
  private:
+  /// The bits of `blocked_`: over iWARP, nothing is sent before the peer has sent a frame; and new
+  /// messages follow those that are sent again.
+  static constexpr std::uint8_t until_heard = 1;
+  static constexpr std::uint8_t until_replayed = 2;
+  /// A part of `due_`, so that a session that resumes is never idle: each turn looks at what the
+  /// peer has confirmed, and a session that does not resume never does.
+  static constexpr std::uint32_t always_due = std::uint32_t{1} << 31U;
+
   /// Puts the counts into a frame that is sent.
   void stamp(message_frame& sent) noexcept {
     if (!sent.is_credit()) messages_before(credits_.sent() + 1) = next_out_;
@@ -250,8 +335,35 @@ class message_session {
     ++due_;
   }
   [[nodiscard]] bool must_close() const noexcept {
-    return (is_closing_ || is_closed_by_peer_) && !is_close_sent_ && offers_out_ == 0;
+    return (is_closing_ || is_closed_by_peer_) && !is_close_sent_ && offers_out_ == 0 &&
+           replays_ == 0;
   }
+  /// Returns true if the message of an offer is still to be sent again.
+  [[nodiscard]] bool is_to_come(const outgoing_offer& which) const noexcept {
+    return which.sequence - next_out_ < replays_;
+  }
+  /// Returns true if the peer has confirmed the frame that has ended an offer.
+  [[nodiscard]] bool is_end_confirmed(const outgoing_offer& which) const noexcept {
+    return static_cast<std::int32_t>(which.end_number - ends_confirmed_) < 0;
+  }
+  /// The frame that ends an offer is sent.
+  [[gnu::cold]] void note_end(outgoing_offer& which, outgoing_offer::phase next) noexcept;
+  /// The peer has ended one of its offers.
+  void note_end_of_peer() noexcept { ends_received_ += limits_.resumes ? 1 : 0; }
+  /// An offer that is withdrawn is answered.
+  [[gnu::cold]] void settle(outgoing_offer& which) noexcept;
+  [[gnu::cold]] [[nodiscard]] session_action next_of_resumption() noexcept;
+  /// Returns true if the peer has to confirm messages or ends of offers.
+  [[nodiscard]] bool needs_confirmation() const noexcept {
+    return replays_ == 0 && (static_cast<std::int32_t>(requested_ - confirmed_) > 0 ||
+                             ends_sent_ != ends_confirmed_);
+  }
+  [[gnu::cold]] void reconcile(outgoing_offer& which, const session_point& of_peer) noexcept;
+  /// Returns the rule that an offer with the number of a message that has arrived violates.
+  [[gnu::cold]] [[nodiscard]] session_violation check_offer_again(
+      const message_frame& received) noexcept;
+  [[gnu::cold]] [[nodiscard]] session_arrival receive_offer_again(
+      const message_frame& received) noexcept;
   /// Returns the rule that a frame violates, and finds its offer.
   [[nodiscard]] session_violation check(const message_frame& received, std::size_t size) noexcept;
   [[nodiscard]] bool find_outgoing(const message_frame& received) noexcept;
@@ -267,8 +379,14 @@ class message_session {
   }
   /// The peer has received so many messages. Returns false if so many were never sent.
   [[nodiscard]] bool confirm(std::uint32_t messages) noexcept {
-    if (messages - confirmed_ > unconfirmed()) return false;
+    if (messages - confirmed_ > next_out_ - confirmed_) return false;
     confirmed_ = messages;
+    return true;
+  }
+  /// The same for the frames that end offers.
+  [[nodiscard]] bool confirm_ends(std::uint32_t ends) noexcept {
+    if (ends - ends_confirmed_ > ends_sent_ - ends_confirmed_) return false;
+    ends_confirmed_ = ends;
     return true;
   }
   [[nodiscard]] session_arrival receive_offer(const message_frame& received) noexcept;
@@ -287,7 +405,7 @@ class message_session {
   std::uint32_t offers_in_ = 0;
   std::uint32_t silent_ticks_ = 0;
   session_violation violation_ = session_violation::none;
-  bool may_send_;
+  std::uint8_t blocked_;
   bool must_greet_;
   /// The peer's credit frame is confirmed also while messages may do it.
   bool must_confirm_ = false;
@@ -303,6 +421,16 @@ class message_session {
   std::array<incoming_offer, most_offers> offers_of_peer_{};
   /// The number of messages up to each frame with a credit whose receipt is not known.
   std::vector<std::uint32_t> messages_before_;
+  /// The number of links before this one.
+  std::uint32_t link_ = 0;
+  /// The number of messages, from `next_out_` on, that are to be sent again.
+  std::uint32_t replays_ = 0;
+  /// The messages that the owner has taken as confirmed, and those that it needs confirmed.
+  std::uint32_t released_ = 0;
+  std::uint32_t requested_ = 0;
+  std::uint32_t ends_sent_ = 0;
+  std::uint32_t ends_confirmed_ = 0;
+  std::uint32_t ends_received_ = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
