@@ -21,6 +21,9 @@ using namespace adverb;
 /// Returns the address of a listener with this port.
 [[nodiscard]] cm::socket_address address_of(std::uint16_t port);
 
+/// Breaks the link of a channel, as a failure of the network does.
+void break_link(const messages::channel& of);
+
 /// For peers that always answer, however slow the machine is.
 [[nodiscard]] inline messages::channel_options few_receives() noexcept {
   return {.over = network_of_suite(),

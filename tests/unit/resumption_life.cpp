@@ -17,7 +17,7 @@ namespace {
 enum class fact : std::uint8_t { broken, ended, retry, request, failed, succeeded, over };
 constexpr std::size_t fact_count = 7;
 
-/// The owner of a life: it does what it is told, and notes what it must not be told.
+/// The owner of a life: it performs the actions, and notes those that break a rule.
 struct owner {
   explicit owner(bool connects) : life{connects}, is_connecting{connects} {}
 

@@ -365,7 +365,8 @@ class [[nodiscard]] channel {
   /// Returns why the channel makes no progress, as far as it can be seen here. Empty if there is no
   /// such reason.
   [[nodiscard]] std::string_view why_stalled() const noexcept { return state().why_stalled(); }
-  /// Returns the address of the peer. It may be empty when the channel has ended.
+  /// Returns the address of the peer. It may be empty when the channel has ended, and
+  /// while its link is broken.
   [[nodiscard]] cm::socket_address peer_address() const noexcept {
     return state().carrier().peer_address();
   }

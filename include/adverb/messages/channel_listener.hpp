@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -12,6 +13,8 @@
 #include <adverb/messages/channel.hpp>
 #include <adverb/messages/channel_options.hpp>
 #include <adverb/messages/detail/handshake.hpp>
+#include <adverb/messages/detail/resumable_carrier.hpp>
+#include <adverb/messages/detail/session_table.hpp>
 #include <adverb/messages/detail/tcp_peers.hpp>
 #include <adverb/version.hpp>
 
@@ -38,20 +41,19 @@ class [[nodiscard]] channel_request {
   channel_request() noexcept = default;
   [[nodiscard]] bool is_for_channel() const noexcept;
   void reject();
-  [[nodiscard]] explicit operator bool() const noexcept {
-    return over_rdma_ || over_tcp_ != nullptr;
-  }
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(request_); }
 
-  const listener* listener_ = nullptr;
-  std::optional<detail::handshake> of_peer_;
-  async::connection_request over_rdma_;
-  std::unique_ptr<detail::tcp_greeting> over_tcp_;
+  listener* listener_ = nullptr;
+  detail::link_request request_;
 };
 
 /// Listens for channels, over RDMA, TCP, or both:
 ///
 ///     messages::listener listener{loop, cm::socket_address::any(7471)};
 ///     while (true) loop.spawn(serve(co_await listener.next()));
+///
+/// A request for the next link of a channel (`channel_options::resume_within`) goes to that
+/// channel, not to `next` and `accept`. Its destruction ends the channels whose links are broken.
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
 class listener {
@@ -93,13 +95,37 @@ class listener {
 
   class arrival_step;
 
+  /// Takes the requests over RDMA as they arrive.
+  struct request_waiter : async::cancellable_waiter {
+    explicit request_waiter(listener& of) noexcept
+        : cancellable_waiter{[](waiter& which) {
+            static_cast<request_waiter&>(which).owner->take_requests();
+            return false;
+          }},
+          owner{&of} {}
+    listener* owner;
+  };
+
   /// Returns what has arrived, if anything has.
   [[nodiscard]] channel_request take();
+  void take_requests();
+  /// Passes a request for the next link of a channel to that. Returns false if it is for another
+  /// channel.
+  [[nodiscard]] bool resume(detail::link_request& requested);
+  static bool resume_over_tcp(void* self, std::unique_ptr<detail::tcp_greeting>& greeted);
+  /// Returns this end's part of the handshake with a peer.
+  [[nodiscard]] detail::handshake answer_to(const detail::handshake& of_peer) const noexcept;
+
+  /// The requests over RDMA that wait for the program.
+  static constexpr std::size_t most_requests = 1024;
 
   async::device_loop* loop_;
   channel_options options_;
   detail::handshake mine_;
   async::waiter_list waiters_;
+  detail::session_table sessions_;
+  std::deque<detail::link_request> requests_;
+  request_waiter request_waiter_{*this};
   std::optional<async::listener> rdma_;
   std::optional<detail::tcp_listener> tcp_;
 };

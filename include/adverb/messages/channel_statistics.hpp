@@ -33,6 +33,10 @@ struct channel_statistics {
   std::uint64_t stalls_for_room = 0;
   /// The time that they waited, in all.
   std::chrono::nanoseconds stalled_for_room{0};
+  /// The broken links that another one has replaced.
+  std::uint64_t resumptions = 0;
+  /// The messages that were sent again, because the peer had not received them.
+  std::uint64_t messages_replayed = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::messages

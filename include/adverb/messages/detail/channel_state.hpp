@@ -25,16 +25,19 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+class resumable_carrier;
+
 /// Drives the session of a channel over its carrier. Counted by those that refer to it: the handle,
 /// messages, operations, frames in progress, and the carrier until it has ended.
 ///
 /// Not thread safe: used by the thread of its loop.
 class channel_state {
  public:
-  /// Takes over a carrier, whose peer has sent its handshake.
-  channel_state(std::unique_ptr<frame_carrier> carrier, const messages::channel_options& options,
-                const handshake& mine, const handshake& of_peer, bool is_connecting,
-                on_failure policy);
+  /// Takes over a carrier, whose peer has sent its handshake. `resumption` is the carrier if it
+  /// replaces broken links, and null otherwise.
+  channel_state(std::unique_ptr<frame_carrier> carrier, resumable_carrier* resumption,
+                const messages::channel_options& options, const handshake& mine,
+                const handshake& of_peer, bool is_connecting, on_failure policy);
   channel_state(const channel_state&) = delete;
   channel_state& operator=(const channel_state&) = delete;
 
@@ -46,8 +49,12 @@ class channel_state {
   void begin();
   /// The handle of the program has gone.
   void detach() noexcept;
-  /// Ends the connection.
-  void cancel() noexcept { carrier_->cancel(); }
+  /// Ends the channel for the program.
+  void cancel() noexcept {
+    if (!take_leave()) carrier_->cancel();
+  }
+  /// Ends the connection, because the device uses memory of the program.
+  void let_go() noexcept { carrier_->cancel(); }
 
   // For the carrier.
 
@@ -60,10 +67,19 @@ class channel_state {
   /// The peer has violated the protocol.
   void violate(session_violation which);
   /// No frame arrives any more, and none is in progress.
-  void ended(const failure& why) {
-    end(why);
-    release();
-  }
+  void ended(const failure& why);
+
+  // For a carrier that replaces broken links.
+
+  /// Does what is due.
+  void take_turn() { advance(); }
+  /// Another link carries the frames. Prepares the memory of messages that the peer writes again.
+  void resumed(on_failure policy);
+  /// The peer has confirmed the message of a slot, which is not in progress.
+  void release_slot(frame_slot& slot);
+  /// Returns true if a message that has arrived is in the memory of this carrier.
+  [[nodiscard]] bool holds_block_of(const frame_carrier& which) const noexcept;
+  [[nodiscard]] static failure violation_of(const char* by, session_violation which);
 
   [[nodiscard]] async::device_loop& loop() const noexcept { return carrier_->loop(); }
   [[nodiscard]] message_session& session() noexcept { return session_; }
@@ -71,6 +87,8 @@ class channel_state {
   [[nodiscard]] async::waiter_list& receivers() noexcept { return receivers_; }
   [[nodiscard]] async::waiter_list& closers() noexcept { return closers_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  /// Returns true while a broken link is to be replaced.
+  [[gnu::cold]] [[nodiscard]] bool is_broken() const noexcept;
   /// Returns true if the next message is there, or none will come: the peer has closed the channel
   /// and each side has confirmed that, or it has ended otherwise.
   [[nodiscard]] bool has_next() const noexcept { return first_ != nullptr || has_ended_; }
@@ -120,7 +138,6 @@ class channel_state {
   void end(const failure& why);
   /// Ends the channel and its connection.
   void fail(const failure& why);
-  [[nodiscard]] static failure violation_of(const char* by, session_violation which);
   /// The peer has ended the channel for a reason.
   void end_as_told(std::uint32_t reason);
 
@@ -132,6 +149,7 @@ class channel_state {
   /// the program, such as the destruction of a message, has the loop resume them later.
   void advance(caller by = caller::loop);
   [[nodiscard]] bool perform(session_action action);
+  [[gnu::cold]] [[nodiscard]] bool perform_without_slot(session_action action);
   [[nodiscard]] bool may_post() const noexcept { return !has_ended_ && carrier_->is_open(); }
   [[nodiscard]] bool has_room() const noexcept { return free_count_ > reserved_slots; }
   [[nodiscard]] bool may_dispatch(const message_dispatch& which) const noexcept;
@@ -150,12 +168,34 @@ class channel_state {
   void posted(frame_slot& slot) noexcept;
   void finish(message_dispatch& which, int refusal = 0);
   void finish_close();
+  /// Sends the last frame, so that the peer does not wait for another link. Returns true if the
+  /// connection ends when that is sent.
+  [[gnu::cold]] bool take_leave() noexcept;
+  /// `sent` of a channel that resumes, or fails.
+  [[gnu::cold]] void sent_by_rule(frame_slot& slot, bool succeeded);
+  void free_slot(frame_slot& slot) noexcept {
+    slot.next_free = std::exchange(free_, &slot);
+    ++free_count_;
+  }
+  [[gnu::cold]] void complete_offer();
 
   static void tick(timer& which);
   static void close_expired(timer& which);
 
+  /// The effects of a frame that is sent.
+  enum class sent_rule : std::uint8_t {
+    /// Its slot is free.
+    frees,
+    /// Its slot is free if the peer has confirmed its message.
+    keeps,
+    /// The connection ends when the last frame is sent.
+    ends,
+  };
+
   std::uint32_t references_ = 1;
   std::unique_ptr<frame_carrier> carrier_;
+  /// The carrier, if it replaces broken links.
+  resumable_carrier* resumption_;
   message_session session_;
   async::loop_memory memory_;
   std::vector<frame_slot> slots_;
@@ -176,8 +216,7 @@ class channel_state {
   messages::channel_statistics statistics_;
   bool is_closing_ = false;
   bool has_ended_ = false;
-  /// The connection ends when the last frame is sent.
-  bool is_failing_ = false;
+  sent_rule at_sent_ = sent_rule::frees;
 };
 
 /// Keeps a channel.

@@ -38,6 +38,8 @@ struct frame_slot {
   message_dispatch* waiting = nullptr;
   frame_slot* next_free = nullptr;
   bool is_posted = false;
+  /// The peer has not confirmed its message, which may have to be sent again.
+  bool is_kept = false;
 };
 
 /// A frame that has arrived, and whose memory is free again when this object is destroyed.
@@ -57,6 +59,8 @@ class frame_block {
   inline ~frame_block();
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  /// Returns true if it is in the memory of this carrier.
+  [[nodiscard]] bool is_of(const frame_carrier& which) const noexcept { return from_ == &which; }
 
  private:
   frame_carrier* from_ = nullptr;

@@ -115,7 +115,16 @@ class message_dispatch : public async::waiter {
  private:
   friend class channel_state;
 
-  enum class phase : std::uint8_t { finished, waits_for_room, offered, posted };
+  /// `unconfirmed`: it is written to the peer, which has not confirmed that. `confirmed`: the peer
+  /// has, but the device still uses the memory. Both only if a broken link is replaced.
+  enum class phase : std::uint8_t {
+    finished,
+    waits_for_room,
+    offered,
+    posted,
+    unconfirmed,
+    confirmed
+  };
 
   channel_state* channel_;
   const message_parts* parts_ = nullptr;

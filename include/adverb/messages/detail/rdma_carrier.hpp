@@ -9,9 +9,14 @@
 
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/messages/detail/frame_carrier.hpp>
+#include <adverb/messages/detail/handshake.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// Returns the options of the connection of a channel.
+[[nodiscard]] async::connection_options connection_options_of(
+    const messages::channel_options& options, const handshake& mine);
 
 /// Carries frames as messages of a reliable connection, and offers by RDMA.
 class rdma_carrier final : public frame_carrier {
@@ -38,6 +43,8 @@ class rdma_carrier final : public frame_carrier {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept override {
     return link_->domain();
   }
+  /// Returns the link. For tests: valid until the channel has ended.
+  [[nodiscard]] reliable_link& link() const noexcept { return *link_; }
   void start(channel_state& of) override;
   [[nodiscard]] bool is_open() const noexcept override { return link_->is_open(); }
   [[nodiscard]] bool is_audible() const noexcept override { return link_->is_audible(); }

@@ -88,7 +88,7 @@ class resumption_life {
     phase_ = resumption_phase::connected;
     interval_ = first_interval;
   }
-  /// The time is over, the peer does not know the session, or a side ends the channel.
+  /// The time is over, the session is unknown at the peer, or a side ends the channel.
   void end() noexcept {
     phase_ = resumption_phase::over;
     has_request_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -15,10 +16,17 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/failure.hpp>
+#include <adverb/messages/detail/frame_carrier.hpp>
 #include <adverb/messages/detail/handshake.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// A carrier, and the handshake of its peer: none if what has come is no handshake.
+struct greeted_carrier {
+  std::unique_ptr<frame_carrier> carrier;
+  std::optional<handshake> of_peer;
+};
 
 /// Connects, or takes over an accepted socket, and exchanges the handshakes: the connecting end
 /// sends first, and the accepting end answers when its program accepts. Calls a function once, when
@@ -51,7 +59,7 @@ class tcp_greeting : private watched_socket {
   [[nodiscard]] const std::optional<handshake>& of_peer() const noexcept { return of_peer_; }
   [[nodiscard]] const failure& why() const noexcept { return why_; }
   /// Answers the handshake of the peer, at the accepting end. Wraps: send(2).
-  void answer(on_failure policy);
+  void answer(const handshake& mine, on_failure policy);
   /// Returns the socket of a peer that has sent a handshake.
   [[nodiscard]] int socket() const noexcept { return greeted_; }
   /// Gives up the socket of a peer that has sent a handshake.
@@ -65,8 +73,8 @@ class tcp_greeting : private watched_socket {
                            const handshake& mine, timeout limit);
   void socket_ready() override;
   void expired();
-  /// Sends this end's handshake to an empty socket, which has room for it. Returns 0, or an errno.
-  [[nodiscard]] int send(int descriptor) const;
+  /// Sends a handshake to an empty socket, which has room for it. Returns 0, or an errno.
+  [[nodiscard]] static int send(int descriptor, const handshake& part);
   void receive();
   void finish();
   void fail(int number, const char* verb, const char* sentence = nullptr);

@@ -17,12 +17,6 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A carrier, and the handshake of its peer: none if what has come is no handshake.
-struct greeted_carrier {
-  std::unique_ptr<frame_carrier> carrier;
-  std::optional<handshake> of_peer;
-};
-
 /// Makes the carrier of a greeting that has succeeded.
 [[nodiscard]] greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& greeted,
                                          const handshake& mine,
@@ -71,12 +65,20 @@ class tcp_connect_step : public async_step<tcp_connect_step> {
   messages::channel_options options_;
 };
 
+/// Takes connections that are not for the program of a listener.
+struct greeting_filter {
+  /// Returns true if it has taken the connection, whose peer has sent its handshake.
+  bool (*takes)(void* argument, std::unique_ptr<tcp_greeting>& greeted);
+  void* argument;
+};
+
 /// Listens over TCP, and keeps the connections whose peers have sent their handshakes.
 class tcp_listener final : private watched_socket {
  public:
   /// Wraps: listen(2).
   tcp_listener(async::device_loop& loop, cm::socket_address address, const handshake& mine,
-               timeout limit, async::waiter_list& waiters, on_failure policy);
+               timeout limit, async::waiter_list& waiters, greeting_filter filter,
+               on_failure policy);
   tcp_listener(const tcp_listener&) = delete;
   tcp_listener& operator=(const tcp_listener&) = delete;
   ~tcp_listener() = default;
@@ -102,6 +104,7 @@ class tcp_listener final : private watched_socket {
   handshake mine_;
   timeout limit_;
   async::waiter_list* waiters_;
+  greeting_filter filter_;
   std::uint16_t port_ = 0;
   arrivals greeting_;
   arrivals ready_;

@@ -8,23 +8,10 @@
 #include <adverb/async/connect_by_name.hpp>
 #include <adverb/messages/channel.hpp>
 #include <adverb/messages/detail/rdma_carrier.hpp>
+#include <adverb/messages/detail/resumable_carrier.hpp>
 #include <adverb/messages/detail/tcp_peers.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
-
-ADVERB_FUNC async::connection_options connection_options_of(
-    const messages::channel_options& options, const handshake& mine) {
-  async::connection_options made{
-      // A write and the frame behind it take two.
-      .max_send_wr = 2 * options.max_frames + 2,
-      .receives = options.receives + message_credits::spare_receives,
-      .block_size = options.block_size,
-      .max_send_sge = 1 + message_parts::most_parts,
-      .connect_timeout = options.connect_timeout,
-  };
-  made.connection.private_data = mine.encode();
-  return made;
-}
 
 /// Returns the options with which the connecting end tries RDMA.
 ADVERB_FUNC async::connection_options rdma_attempt(const messages::channel_options& options,
@@ -37,11 +24,15 @@ ADVERB_FUNC async::connection_options rdma_attempt(const messages::channel_optio
 }
 
 ADVERB_FUNC messages::channel make_channel(std::unique_ptr<frame_carrier> carrier,
-                                           const messages::channel_options& options,
-                                           const handshake& mine, const handshake& of_peer,
-                                           bool is_connecting) {
-  auto* const made =
-      new channel_state{std::move(carrier), options, mine, of_peer, is_connecting, throwing{}};
+                                           const resumption_terms& terms, bool is_connecting) {
+  resumable_carrier* resumption = nullptr;
+  if (terms.mine.resumes_with(terms.of_peer)) {
+    auto outer = std::make_unique<resumable_carrier>(std::move(carrier), terms);
+    resumption = outer.get();
+    carrier = std::move(outer);
+  }
+  auto* const made = new channel_state{std::move(carrier), resumption,    terms.options, terms.mine,
+                                       terms.of_peer,      is_connecting, throwing{}};
   messages::channel channel{*made};
   made->begin();
   return channel;
@@ -55,12 +46,13 @@ ADVERB_FUNC void report_no_handshake(const char* verb) {
   });
 }
 
-/// Makes the channel of a connection to a listener.
+/// Makes the channel of a connection to a listener at an address.
 ADVERB_FUNC messages::channel connected_channel(greeted_carrier made,
                                                 const messages::channel_options& options,
-                                                const handshake& mine) {
+                                                const handshake& mine,
+                                                const cm::socket_address& address) {
   if (made.of_peer && mine.agrees_with(*made.of_peer))
-    return make_channel(std::move(made.carrier), options, mine, *made.of_peer, true);
+    return make_channel(std::move(made.carrier), {options, mine, *made.of_peer, address}, true);
   report_no_handshake("messages::connect");
   return {};
 }
@@ -69,8 +61,16 @@ ADVERB_FUNC messages::channel connected_channel(async::connection connection,
                                                 const messages::channel_options& options,
                                                 const handshake& mine) {
   const auto of_peer = handshake::decode(connection.established()->private_data());
-  return connected_channel({std::make_unique<rdma_carrier>(std::move(connection)), of_peer},
-                           options, mine);
+  auto carrier = std::make_unique<rdma_carrier>(std::move(connection));
+  const cm::socket_address address = carrier->peer_address();
+  return connected_channel({std::move(carrier), of_peer}, options, mine, address);
+}
+
+/// Returns the connecting end's part of the handshake of a new channel.
+ADVERB_FUNC handshake first_handshake(const messages::channel_options& options) {
+  handshake made = handshake::of(options, throwing{});
+  if (made.resumes) made.session = handshake::new_session(throwing{});
+  return made;
 }
 
 /// Reports why neither network has connected.
@@ -88,7 +88,7 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
                                                             std::vector<cm::socket_address> to,
                                                             messages::channel_options options) {
   using messages::network;
-  const auto mine = handshake::of(options, throwing{});
+  const handshake mine = first_handshake(options);
   failure over_rdma;
   failure none;
   const bool tries_rdma =
@@ -102,7 +102,7 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
   failure why;
   for (const cm::socket_address& each : to) {
     greeted_carrier made = co_await tcp_connect_step{loop, each, mine, options}.report_to(why);
-    if (!why) co_return connected_channel(std::move(made), options, mine);
+    if (!why) co_return connected_channel(std::move(made), options, mine, each);
   }
   if (over_rdma)
     report_both(why, over_rdma);
@@ -126,7 +126,7 @@ ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, std::string h
     co_return co_await detail::connect_to_first(
         loop, co_await async::look_up(loop, std::move(host), port), options);
   }
-  const auto mine = detail::handshake::of(options, throwing{});
+  const detail::handshake mine = detail::first_handshake(options);
   co_return detail::connected_channel(
       co_await async::connect(loop, std::move(host), port,
                               detail::connection_options_of(options, mine)),

@@ -34,11 +34,13 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
       rdma_.reset();
       return;
     }
+    rdma_->waiters().push_back(request_waiter_);
   }
   if (options.over == network::rdma) return;
   failure why;
   tcp_.emplace(loop, rdma_ ? address.with_port(rdma_->port()) : address, mine_,
-               options.connect_timeout, waiters_, why);
+               options.connect_timeout, waiters_, detail::greeting_filter{&resume_over_tcp, this},
+               why);
   policy.clear();
   if (!why) return;
   tcp_.reset();
@@ -48,7 +50,7 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
   if (!is_by_rdma) policy.report(why);
 }
 
-/// The next request over RDMA, or connection over TCP.
+/// The next request.
 class listener::arrival_step : public detail::async_step<arrival_step> {
  public:
   explicit arrival_step(listener& of) noexcept : listener_{&of} {}
@@ -65,7 +67,6 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
       got_ = listener_->take();
       if (got_) return false;
       listener_->waiters_.push_back(*this);
-      if (listener_->rdma_) listener_->rdma_->waiters().push_back(request_);
       return true;
     }
     [[nodiscard]] channel_request take(on_failure policy) {
@@ -75,27 +76,13 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
     }
 
    private:
-    /// Waits for a request over RDMA.
-    struct request_waiter : async::cancellable_waiter {
-      explicit request_waiter(operation& of) noexcept
-          : cancellable_waiter{[](waiter& which) {
-              auto& self = static_cast<request_waiter&>(which);
-              if (self.is_cancelled()) self.owner->cancel();
-              return self.owner->go_on();
-            }},
-            owner{&of} {}
-      operation* owner;
-    };
-
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
       if (!self.is_cancelled()) self.got_ = self.listener_->take();
-      self.request_.leave();
       return detail::leave_and_finish<Derived>(which);
     }
 
     listener* listener_;
-    request_waiter request_{*this};
     channel_request got_;
   };
 
@@ -106,17 +93,57 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
 ADVERB_FUNC channel_request listener::take() {
   channel_request got;
   got.listener_ = this;
-  if (rdma_) got.over_rdma_ = rdma_->take_request();
-  if (got.over_rdma_)
-    got.of_peer_ = detail::handshake::decode(got.over_rdma_.private_data());
-  else if (tcp_ && (got.over_tcp_ = tcp_->take()) != nullptr)
-    got.of_peer_ = got.over_tcp_->of_peer();
+  if (!requests_.empty()) {
+    got.request_ = std::move(requests_.front());
+    requests_.pop_front();
+  } else if (tcp_ && (got.request_.over_tcp = tcp_->take()) != nullptr) {
+    got.request_.of_peer = got.request_.over_tcp->of_peer();
+  }
   return got;
+}
+
+ADVERB_FUNC void listener::take_requests() {
+  while (true) {
+    detail::link_request got;
+    got.over_rdma = rdma_->take_request();
+    if (!got) return;
+    got.of_peer = detail::handshake::decode(got.over_rdma.private_data());
+    if (resume(got) || requests_.size() == most_requests) continue;
+    requests_.push_back(std::move(got));
+    waiters_.resume_first();
+  }
+}
+
+ADVERB_FUNC bool listener::resume(detail::link_request& requested) {
+  if (!requested.of_peer || !requested.of_peer->is_resumption) return false;
+  if (detail::resumable_carrier* const found = sessions_.find(requested.of_peer->session))
+    found->take_request(std::move(requested));
+  else if (sessions_.has_finished(requested.of_peer->session))
+    requested.reject(mine_.of_finished_session(requested.of_peer->session));
+  else
+    requested.reject(mine_.of_unknown_session());
+  return true;
+}
+
+ADVERB_FUNC bool listener::resume_over_tcp(void* self,
+                                           std::unique_ptr<detail::tcp_greeting>& greeted) {
+  if (!greeted->of_peer() || !greeted->of_peer()->is_resumption) return false;
+  detail::link_request got{
+      .of_peer = greeted->of_peer(), .over_rdma = {}, .over_tcp = std::move(greeted)};
+  return static_cast<listener*>(self)->resume(got);
+}
+
+ADVERB_FUNC detail::handshake listener::answer_to(const detail::handshake& of_peer) const noexcept {
+  detail::handshake answer = mine_;
+  // A number that another channel has is none that the peer has chosen at random.
+  answer.resumes = mine_.resumes && of_peer.resumes && sessions_.find(of_peer.session) == nullptr;
+  if (answer.resumes) answer.session = of_peer.session;
+  return answer;
 }
 
 ADVERB_FUNC void listener::cancel_waits() noexcept {
   loop_->cancel(waiters_);
-  if (rdma_) rdma_->cancel_waits();
+  requests_.clear();
   if (tcp_) tcp_->clear();
 }
 
@@ -134,11 +161,11 @@ ADVERB_FUNC async::task<channel> listener::accept() {
 }
 
 ADVERB_FUNC bool channel_request::is_for_channel() const noexcept {
-  return of_peer_ && listener_->mine_.agrees_with(*of_peer_);
+  return request_.of_peer && listener_->mine_.agrees_with(*request_.of_peer);
 }
 
 ADVERB_FUNC void channel_request::reject() {
-  if (over_rdma_) over_rdma_.reject(listener_->mine_.encode());
+  if (request_.over_rdma) request_.over_rdma.reject(listener_->mine_.encode());
 }
 
 ADVERB_FUNC async::task<channel> channel_request::accept() {
@@ -147,17 +174,20 @@ ADVERB_FUNC async::task<channel> channel_request::accept() {
       self.reject();
       detail::report_no_handshake("messages::channel_request::accept");
     }
-    const listener& by = *self.listener_;
+    listener& by = *self.listener_;
+    const detail::handshake mine = by.answer_to(*self.request_.of_peer);
     std::unique_ptr<detail::frame_carrier> carrier;
-    if (self.over_tcp_ != nullptr) {
+    if (self.request_.over_tcp != nullptr) {
       carrier =
-          detail::carrier_of(by.loop(), *self.over_tcp_, by.mine_, by.options_, throwing{}).carrier;
+          detail::carrier_of(by.loop(), *self.request_.over_tcp, mine, by.options_, throwing{})
+              .carrier;
     } else {
-      carrier = std::make_unique<detail::rdma_carrier>(
-          co_await self.over_rdma_.accept(detail::connection_options_of(by.options_, by.mine_)));
+      carrier = std::make_unique<detail::rdma_carrier>(co_await self.request_.over_rdma.accept(
+          detail::connection_options_of(by.options_, mine)));
     }
-    co_return detail::make_channel(std::move(carrier), by.options_, by.mine_, *self.of_peer_,
-                                   false);
+    co_return detail::make_channel(
+        std::move(carrier),
+        {by.options_, mine, *self.request_.of_peer, cm::socket_address{}, &by.sessions_}, false);
   }(std::move(*this));
 }
 

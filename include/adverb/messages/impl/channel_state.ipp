@@ -9,14 +9,17 @@
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/detail/deadline.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
+#include <adverb/messages/detail/resumable_carrier.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
+                                         resumable_carrier* resumption,
                                          const messages::channel_options& options,
                                          const handshake& mine, const handshake& of_peer,
                                          bool is_connecting, on_failure policy)
     : carrier_{std::move(carrier)},
+      resumption_{resumption},
       session_{[&] {
         session_limits limits = mine.limits_with(of_peer);
         limits.sends_first = carrier_->is_iwarp() && is_connecting;
@@ -41,6 +44,7 @@ ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
     arrived_message& added = arrived_.emplace_back();
     added.next = std::exchange(unused_, &added);
   }
+  if (resumption_ != nullptr) at_sent_ = sent_rule::keeps;
   const timeout dead_after = mine.dead_after_with(of_peer);
   if (!dead_after.is_endless())
     tick_interval_ = dead_after.count() / message_session::ticks_to_death;
@@ -55,8 +59,97 @@ ADVERB_FUNC void channel_state::begin() {
 
 ADVERB_FUNC void channel_state::detach() noexcept {
   // The last frame of a channel that fails is on its way.
-  if (!is_failing_) carrier_->detach();
+  if (at_sent_ != sent_rule::ends && !take_leave()) carrier_->detach();
   release();
+}
+
+ADVERB_FUNC void channel_state::ended(const failure& why) {
+  if (resumption_ == nullptr) {
+    end(why);
+  } else if (resumption_->outlasts(why)) {
+    return;
+  } else {
+    end(resumption_->cause_of_end(why));
+  }
+  release();
+}
+
+// Broken links.
+
+ADVERB_FUNC bool channel_state::is_broken() const noexcept {
+  return resumption_ != nullptr && !has_ended_ && resumption_->is_broken();
+}
+
+ADVERB_FUNC bool channel_state::holds_block_of(const frame_carrier& which) const noexcept {
+  return std::ranges::any_of(arrived_,
+                             [&](const arrived_message& each) { return each.block.is_of(which); });
+}
+
+ADVERB_FUNC void channel_state::resumed(on_failure policy) {
+  policy.clear();
+  ++statistics_.resumptions;
+  for (frame_slot& each : slots_)
+    if (!each.is_kept) each.waiting = nullptr;
+  for (arrived_message& each : arrived_) {
+    if (each.taking == nullptr || policy.failed()) continue;
+    message_receipt& taking = *each.taking;
+    taking.region_ = memory_region{};
+    taking.handle_ = carrier_->open(taking.memory_, taking.region_, policy);
+  }
+}
+
+ADVERB_FUNC bool channel_state::take_leave() noexcept {
+  if (resumption_ == nullptr || at_sent_ != sent_rule::keeps) return false;
+  if (!may_post() || free_ == nullptr || !session_.may_send_failed()) return false;
+  at_sent_ = sent_rule::ends;
+  post(take_slot(session_.send_failed(session_violation::none)), message_frame::header_size);
+  resumption_->retire();
+  constexpr timeout longest = seconds{1};
+  loop().set_timer_after(close_timer_, longest);
+  return true;
+}
+
+ADVERB_FUNC void channel_state::release_slot(frame_slot& slot) {
+  free_slot(slot);
+  if (slot.waiting != nullptr) finish(*std::exchange(slot.waiting, nullptr));
+}
+
+ADVERB_FUNC void channel_state::sent_by_rule(frame_slot& slot, bool succeeded) {
+  const bool is_write = static_cast<message_frame_type>(slot.bytes[0]) == message_frame_type::taken;
+  message_dispatch* const waiting = slot.waiting;
+  if (resumption_ != nullptr) resumption_->frame_sent();
+  if (!slot.is_kept) free_slot(slot);
+  if (waiting != nullptr && (has_ended_ || resumption_ == nullptr)) {
+    if (succeeded || has_ended_) {
+      slot.waiting = nullptr;
+      const bool has_arrived = waiting->at_ == message_dispatch::phase::confirmed;
+      finish(*waiting, has_arrived || (succeeded && !slot.is_kept) ? 0 : refused_by_end);
+    }
+  } else if (waiting != nullptr && is_write) {
+    slot.waiting = nullptr;
+    if (waiting->at_ == message_dispatch::phase::confirmed)
+      finish(*waiting);
+    else
+      waiting->at_ = message_dispatch::phase::unconfirmed;
+  } else if (waiting != nullptr && !slot.is_kept) {
+    slot.waiting = nullptr;
+    finish(*waiting);
+  }
+  advance();
+  const bool is_last =
+      resumption_ != nullptr ? resumption_->is_idle() : free_count_ == slots_.size();
+  if (at_sent_ == sent_rule::ends && is_last) carrier_->cancel();
+  release();
+}
+
+ADVERB_FUNC void channel_state::complete_offer() {
+  auto* const which = static_cast<message_dispatch*>(session_.outgoing().owner);
+  session_.complete();
+  if (which == nullptr) return;
+  if (which->at_ == message_dispatch::phase::posted)
+    which->at_ = message_dispatch::phase::confirmed;
+  else
+    finish(*which);
 }
 
 // Frames of the peer.
@@ -191,7 +284,7 @@ ADVERB_FUNC void channel_state::violate(session_violation which) {
   const failure why = violation_of("a frame of the peer violates the protocol: ", which);
   if (!may_post() || free_ == nullptr || !session_.may_send_failed()) return fail(why);
   // The peer learns the reason. When the frame is sent, the connection ends.
-  is_failing_ = true;
+  at_sent_ = sent_rule::ends;
   post(take_slot(session_.send_failed(which)), message_frame::header_size);
   constexpr timeout longest = seconds{1};
   loop().set_timer_after(close_timer_, longest);
@@ -199,6 +292,7 @@ ADVERB_FUNC void channel_state::violate(session_violation which) {
 }
 
 ADVERB_FUNC void channel_state::end_as_told(std::uint32_t reason) {
+  if (reason == 0) return fail(failure{});
   fail(violation_of(
       "the peer ended the channel, because a frame of this side violates the protocol: ",
       static_cast<session_violation>(reason)));
@@ -215,6 +309,7 @@ ADVERB_FUNC void channel_state::fail(const failure& why) {
 ADVERB_FUNC void channel_state::end(const failure& why) {
   if (has_ended_) return;
   has_ended_ = true;
+  if (resumption_ != nullptr) resumption_->retire();
   if (!session_.is_finished()) why_ = why;
   // The device may still use the memory of the others.
   for (frame_slot& each : slots_)
@@ -226,7 +321,11 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
     finish(first, refused_by_end);
   }
   session_.for_each_outgoing([&](void* owner) {
-    if (owner != nullptr) finish(*static_cast<message_dispatch*>(owner), refused_by_end);
+    auto* const which = static_cast<message_dispatch*>(owner);
+    // The device may still use the memory of one that is written.
+    if (which != nullptr && (which->at_ == message_dispatch::phase::offered ||
+                             which->at_ == message_dispatch::phase::unconfirmed))
+      finish(*which, refused_by_end);
   });
   for (arrived_message& each : arrived_) complete_receipt(&each, false);
   resume_all(receivers_);
@@ -261,10 +360,7 @@ ADVERB_FUNC void channel_state::advance(caller by) {
 
 ADVERB_FUNC bool channel_state::perform(session_action action) {
   if (action == session_action::nothing) return false;
-  if (action == session_action::finish) {
-    if (free_count_ == slots_.size()) finish_close();
-    return false;
-  }
+  if (action >= session_action::finish) return perform_without_slot(action);
   if (action == session_action::write) {
     auto& which = *static_cast<message_dispatch*>(session_.outgoing().owner);
     write_offer(which, session_.perform(action));
@@ -282,6 +378,22 @@ ADVERB_FUNC bool channel_state::perform(session_action action) {
   }
   post(slot, size);
   return true;
+}
+
+ADVERB_FUNC bool channel_state::perform_without_slot(session_action action) {
+  switch (action) {
+    case session_action::release_confirmed:
+      resumption_->release_confirmed(session_.take_confirmed());
+      return true;
+    case session_action::complete_offer: complete_offer(); return true;
+    case session_action::send_again:
+      ++statistics_.messages_replayed;
+      resumption_->send_again();
+      return true;
+    default:
+      if (free_count_ == slots_.size()) finish_close();
+      return false;
+  }
 }
 
 ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) const noexcept {
@@ -396,12 +508,13 @@ ADVERB_FUNC void channel_state::post(frame_slot& slot, std::span<const const_buf
 ADVERB_FUNC void channel_state::posted(frame_slot& slot) noexcept {
   if (slot.is_posted) [[likely]]
     return add_reference();
-  slot.next_free = std::exchange(free_, &slot);
-  ++free_count_;
+  if (!slot.is_kept) free_slot(slot);
 }
 
 ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
   slot.is_posted = false;
+  if (at_sent_ != sent_rule::frees) [[unlikely]]
+    return sent_by_rule(slot, succeeded);
   const bool was_full = free_ == nullptr;
   slot.next_free = std::exchange(free_, &slot);
   ++free_count_;
@@ -410,8 +523,6 @@ ADVERB_FUNC void channel_state::sent(frame_slot& slot, bool succeeded) {
     finish(*std::exchange(slot.waiting, nullptr), succeeded ? 0 : refused_by_end);
   // Frames wait for room, or for the completion of all others.
   if (was_full || !senders_.empty() || !session_.is_idle()) advance();
-  if (is_failing_ && free_count_ == slots_.size()) [[unlikely]]
-    cancel();
   release();
 }
 
@@ -464,6 +575,7 @@ ADVERB_FUNC void channel_state::report_close(on_failure policy) const {
 
 ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
   if (has_ended_) return {};
+  if (is_broken()) return "the link is broken, and is being connected again";
   if (unused_ == nullptr || !carrier_->is_audible())
     return "the program holds every message: the next one arrives when one is destroyed";
   if (senders_.empty()) return {};
@@ -476,14 +588,14 @@ ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
 ADVERB_FUNC void channel_state::tick(timer& which) {
   channel_state& self = channel_timer::owner_of(which);
   if (self.has_ended_) return;
-  if (!self.session_.tick()) {
+  if (!self.is_broken() && !self.session_.tick()) {
     failure why;
     on_failure{why}.report(ETIMEDOUT, "messages::channel", [](failure_description& description) {
       description.explain(
           "no frame of the peer came within dead_after, although it was probed; possible causes: "
           "its process is stopped, its loop is busy or does not run, or the network is down");
     });
-    return self.fail(why);
+    if (self.resumption_ == nullptr || !self.resumption_->replace_link(why)) return self.fail(why);
   }
   self.loop().set_timer(self.tick_timer_, deadline::now() + self.tick_interval_);
   const channel_reference kept{self};
@@ -492,7 +604,7 @@ ADVERB_FUNC void channel_state::tick(timer& which) {
 
 ADVERB_FUNC void channel_state::close_expired(timer& which) {
   channel_state& self = channel_timer::owner_of(which);
-  if (self.is_failing_) self.cancel();
+  if (self.at_sent_ == sent_rule::ends) return self.carrier_->cancel();
   if (self.has_ended_) return;
   failure why;
   on_failure{why}.report(ETIMEDOUT, "messages::channel::close",
@@ -508,14 +620,15 @@ ADVERB_FUNC message_dispatch::~message_dispatch() {
   if (give_up()) return;
   for (auto& each : channel_->slots_)
     if (each.waiting == this) each.waiting = nullptr;
-  channel_->cancel();
+  channel_->session().forget(this);
+  channel_->let_go();
 }
 
 ADVERB_FUNC void message_dispatch::end_posted() { channel_->cancel(); }
 
 ADVERB_FUNC bool message_dispatch::give_up() noexcept {
-  if (at_ == phase::posted) return false;
-  if (at_ == phase::offered) {
+  if (at_ == phase::posted || at_ == phase::confirmed) return false;
+  if (at_ == phase::offered || at_ == phase::unconfirmed) {
     channel_->session().withdraw(this);
     channel_->advance(channel_state::caller::program);
   }
@@ -576,7 +689,7 @@ ADVERB_FUNC message_receipt::~message_receipt() {
   if (message_ == nullptr || message_->taking != this) return;
   // The peer may still write.
   message_->taking = nullptr;
-  channel_->cancel();
+  channel_->let_go();
 }
 
 ADVERB_FUNC void message_receipt::end_posted() { channel_->cancel(); }
@@ -600,9 +713,14 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
     is_complete_ = true;
     return false;
   }
-  if (!channel_->may_post() || message_->offer == nullptr) return false;
-  handle_ = channel_->carrier().open(memory_, region_, policy);
-  if (why_) return false;
+  if (message_->offer == nullptr) return false;
+  // The next link opens the memory.
+  const bool is_broken = !channel_->may_post() && channel_->is_broken();
+  if (!is_broken) {
+    if (!channel_->may_post()) return false;
+    handle_ = channel_->carrier().open(memory_, region_, policy);
+    if (why_) return false;
+  }
   message_->taking = this;
   channel_->session().take(*message_->offer);
   channel_->advance(channel_state::caller::program);
@@ -615,7 +733,7 @@ ADVERB_FUNC std::span<std::byte> message_receipt::take_result(on_failure policy)
   if (is_complete_) return memory_;
   if (why_)
     policy.report(why_);
-  else if (!channel_->may_post())
+  else if (!channel_->may_post() && !channel_->is_broken())
     channel_->report(verb, policy);
   else
     policy.report(ECANCELED, verb, [](failure_description& description) {

@@ -10,6 +10,20 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+ADVERB_FUNC async::connection_options connection_options_of(
+    const messages::channel_options& options, const handshake& mine) {
+  async::connection_options made{
+      // A write and the frame behind it take two.
+      .max_send_wr = 2 * options.max_frames + 2,
+      .receives = options.receives + message_credits::spare_receives,
+      .block_size = options.block_size,
+      .max_send_sge = 1 + message_parts::most_parts,
+      .connect_timeout = options.connect_timeout,
+  };
+  made.connection.private_data = mine.encode();
+  return made;
+}
+
 ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
   owner_ = &of;
   loop().tell_end_to(end_);

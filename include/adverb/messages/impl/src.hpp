@@ -14,6 +14,7 @@
 #include <adverb/messages/impl/message_session.ipp>
 #include <adverb/messages/impl/pending_calls.ipp>
 #include <adverb/messages/impl/rdma_carrier.ipp>
+#include <adverb/messages/impl/resumable_carrier.ipp>
 #include <adverb/messages/impl/tcp_carrier.ipp>
 #include <adverb/messages/impl/tcp_greeting.ipp>
 #include <adverb/messages/impl/tcp_peers.ipp>

@@ -65,7 +65,7 @@ ADVERB_FUNC void tcp_greeting::socket_ready() {
       fail(number, "connect");
       return finish();
     }
-    if (const int failed = send(descriptor()); failed != 0) {
+    if (const int failed = send(descriptor(), mine_); failed != 0) {
       fail(failed, "send");
       return finish();
     }
@@ -76,18 +76,18 @@ ADVERB_FUNC void tcp_greeting::socket_ready() {
   if (at_ == phase::receiving) receive();
 }
 
-ADVERB_FUNC int tcp_greeting::send(int descriptor) const {
-  const cm::private_data data = mine_.encode();
+ADVERB_FUNC int tcp_greeting::send(int descriptor, const handshake& part) {
+  const cm::private_data data = part.encode();
   const std::span<const std::byte> bytes = data.bytes();
   const ssize_t sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(bytes.size())) return 0;
   return sent == -1 ? errno : EIO;
 }
 
-ADVERB_FUNC void tcp_greeting::answer(on_failure policy) {
+ADVERB_FUNC void tcp_greeting::answer(const handshake& mine, on_failure policy) {
   policy.clear();
   if (is_connecting_) return;
-  if (const int failed = send(greeted_); failed != 0)
+  if (const int failed = send(greeted_, mine); failed != 0)
     policy.report(failed, "send", [](failure_description& description) {
       description.explain("the peer has ended its connection over TCP");
     });
@@ -110,7 +110,7 @@ ADVERB_FUNC void tcp_greeting::receive() {
   of_peer_ = handshake::decode(std::span<const std::byte>{received_});
   if (of_peer_ && !mine_.agrees_with(*of_peer_)) of_peer_.reset();
   // A peer without a version in common learns this end's.
-  if (!is_connecting_ && !of_peer_) static_cast<void>(send(descriptor()));
+  if (!is_connecting_ && !of_peer_) static_cast<void>(send(descriptor(), mine_));
   finish();
 }
 

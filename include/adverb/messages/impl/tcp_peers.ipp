@@ -21,7 +21,7 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
   policy.clear();
   greeted_carrier made{.carrier = nullptr, .of_peer = greeted.of_peer()};
   if (!made.of_peer) return made;
-  greeted.answer(policy);
+  greeted.answer(mine, policy);
   if (policy.failed()) return made;
   // The end of the peer's machine shows when it does not acknowledge a probe.
   if (const timeout dead_after = mine.dead_after_with(*made.of_peer); !dead_after.is_endless()) {
@@ -36,8 +36,9 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
 
 ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_address address,
                                        const handshake& mine, timeout limit,
-                                       async::waiter_list& waiters, on_failure policy)
-    : loop_{&loop}, mine_{mine}, limit_{limit}, waiters_{&waiters} {
+                                       async::waiter_list& waiters, greeting_filter filter,
+                                       on_failure policy)
+    : loop_{&loop}, mine_{mine}, limit_{limit}, waiters_{&waiters}, filter_{filter} {
   int descriptor = -1;
   const auto check = [&](const char* verb, int result) {
     if (result != -1) return true;
@@ -111,6 +112,10 @@ ADVERB_FUNC void tcp_listener::add(int descriptor) {
 
 ADVERB_FUNC void tcp_listener::greeted(tcp_greeting& which) {
   const auto found = std::ranges::find(greeting_, &which, &std::unique_ptr<tcp_greeting>::get);
+  if (which.of_peer() && filter_.takes(filter_.argument, *found)) {
+    greeting_.erase(found);
+    return;
+  }
   if (!which.of_peer() || ready_.size() == most_at_a_time) {
     greeting_.erase(found);
     return;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The sessions of a listener that wait for requests to resume them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+class resumable_carrier;
+
+/// Finds the channel of a session. Its channels leave it when they end.
+class session_table {
+ public:
+  session_table() noexcept = default;
+  session_table(const session_table&) = delete;
+  session_table& operator=(const session_table&) = delete;
+  /// The broken links of its channels are not replaced any more.
+  inline ~session_table();
+
+  /// Returns the channel of a session; null if there is none.
+  [[nodiscard]] resumable_carrier* find(std::uint64_t session) const noexcept {
+    const auto found = channels_.find(session);
+    return found != channels_.end() ? found->second : nullptr;
+  }
+  void add(std::uint64_t session, resumable_carrier& which) { channels_.emplace(session, &which); }
+  void remove(std::uint64_t session) noexcept { channels_.erase(session); }
+  /// A session has ended in order. The link may have broken before its peer saw that.
+  void note_finished(std::uint64_t session) {
+    if (finished_.size() == most_finished) finished_.pop_front();
+    finished_.push_back(session);
+  }
+  [[nodiscard]] bool has_finished(std::uint64_t session) const noexcept {
+    return std::ranges::find(finished_, session) != finished_.end();
+  }
+
+ private:
+  /// The sessions that have ended in order and are remembered.
+  static constexpr std::size_t most_finished = 1024;
+
+  std::unordered_map<std::uint64_t, resumable_carrier*> channels_;
+  std::deque<std::uint64_t> finished_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Channels over TCP that resume broken links.
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/messages.hpp>
+#include <support/catch.hpp>
+#include <support/resume_cases.hpp>
+
+#include "plain_socket.hpp"
+#include "tcp_network.hpp"
+
+using namespace adverb;
+using namespace channel_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The handshake of a peer that resumes.
+[[nodiscard]] detail::handshake rude_handshake() {
+  detail::handshake made = detail::handshake::of(resume_test::resuming(), throwing{});
+  made.session = 77;
+  return made;
+}
+
+/// Returns how a channel ends whose peer resumes it with this handshake.
+[[nodiscard]] std::error_code end_after_resuming(const detail::handshake& second) {
+  messages::channel_options options = resume_test::resuming(200ms);
+  options.dead_after = 200ms;
+  both_ends here{options, options};
+  failure why;
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel accepted = co_await here.listener.accept();
+    co_await accepted.send(1);
+    const messages::incoming none = co_await accepted.next().report_to(why);
+  });
+  const plain_socket first{here.address()};
+  first.send(rude_handshake().encode().bytes());
+  const plain_socket next{here.address()};
+  here.loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(here.loop, 20ms);
+    next.send(second.encode().bytes());
+  });
+  here.loop.run();
+  return why.code();
+}
+
+}  // namespace
+
+TEST_CASE("A peer that resumes a channel at a wrong place ends it with EPROTO") {
+  constexpr std::uint32_t granted = 8;
+  const detail::handshake peer = rude_handshake();
+  CHECK(end_after_resuming(peer.resumed_at({.next = 2, .granted = granted})) ==
+        std::errc::protocol_error);
+  CHECK(end_after_resuming(peer.resumed_at({.next = 0xffff'ffff, .granted = granted})) ==
+        std::errc::protocol_error);
+  CHECK(end_after_resuming(peer.resumed_at({.ends = 1, .granted = granted})) ==
+        std::errc::protocol_error);
+  CHECK(end_after_resuming(peer.resumed_at({.granted = granted, .has_close = true})) ==
+        std::errc::protocol_error);
+  // This one is right, and then silent.
+  CHECK(end_after_resuming(peer.resumed_at({.granted = granted})) == std::errc::timed_out);
+}
+
+TEST_CASE("A peer that resumes an unknown session, or grants too much, ends no channel") {
+  both_ends here{resume_test::resuming(), resume_test::resuming()};
+  const auto answer_to = [&](const detail::handshake& sent) {
+    const plain_socket rude{here.address()};
+    rude.send(sent.encode().bytes());
+    here.loop.spawn([&]() -> async::task<> { co_await async::sleep_for(here.loop, 20ms); });
+    here.loop.run();
+    return rude.all();
+  };
+  const detail::handshake peer = rude_handshake();
+  const std::vector<std::byte> answer = answer_to(peer.resumed_at({.granted = 8}));
+  const auto read = detail::handshake::decode(std::span<const std::byte>{answer});
+  REQUIRE(read);
+  CHECK(read->is_resumption);
+  CHECK(read->session == 0);
+  CHECK_FALSE(read->has_finished);
+  const std::vector<std::byte> other = answer_to(peer.resumed_at({.granted = 9}));
+  CHECK(other.size() == detail::handshake::encoded_size);
+  here.run([&](messages::channel& server) -> async::task<> { co_await server.close(); },
+           [&](messages::channel& client) -> async::task<> {
+             const messages::incoming end = co_await client.next();
+             CHECK_FALSE(end);
+           });
+}
