@@ -363,6 +363,26 @@ TEST_CASE("An offer is offered again only once a link, and only with its size") 
   CHECK(far.violation() == session_violation::wrong_sequence);
 }
 
+TEST_CASE("A withdrawn offer whose refusal is lost with the link frees both sides") {
+  channel both{8, 8, true};
+  for (std::uint32_t i = 0; i < 3 * message_session::most_offers; ++i) {
+    REQUIRE(both.near.offer(100));
+    both.settle();
+    REQUIRE(both.near.withdraw());
+    while (both.near.act()) {
+    }
+    while (both.far.receive()) {
+    }
+    both.break_link();
+    both.settle();
+    while (both.far.consume(true)) {
+    }
+  }
+  both.near.close();
+  both.settle();
+  CHECK(problem_of(both) == "");
+}
+
 TEST_CASE(
     "A side whose peer has forgotten the session has finished if it has received everything") {
   channel both{4, 4, true};
