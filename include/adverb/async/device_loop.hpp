@@ -273,13 +273,12 @@ class device_loop {
   void count_ending() noexcept { ++ending_; }
   /// Calls a function. If it throws, `run_pending` rethrows that later.
   template <class Function>
-  [[gnu::cold]] void call_and_keep_exception(const Function& function) noexcept {
+  [[gnu::always_inline]] void call_and_keep_exception(const Function& function) noexcept {
 #if defined(__cpp_exceptions)
     try {
       function();
     } catch (...) {
-      tasks_.keep_exception();
-      wake();
+      keep_exception();
     }
 #else
     function();
@@ -337,6 +336,10 @@ class device_loop {
   /// -1 for never.
   int expire_timers();
   /// Returns true if `run_pending` has something to do, whatever the time is.
+  [[gnu::cold, gnu::noinline]] void keep_exception() noexcept {
+    tasks_.keep_exception();
+    wake();
+  }
   [[nodiscard]] bool is_anything_pending() const noexcept {
     return !to_resume_.empty() || !to_advance_.empty() || tasks_.has_exception();
   }

@@ -81,7 +81,7 @@ class channel_state {
   [[nodiscard]] bool holds_block_of(const frame_carrier& which) const noexcept;
   [[nodiscard]] static failure violation_of(const char* by, session_violation which);
 
-  [[nodiscard]] async::device_loop& loop() const noexcept { return carrier_->loop(); }
+  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
   [[nodiscard]] message_session& session() noexcept { return session_; }
   [[nodiscard]] frame_carrier& carrier() const noexcept { return *carrier_; }
   [[nodiscard]] async::waiter_list& receivers() noexcept { return receivers_; }
@@ -194,6 +194,7 @@ class channel_state {
 
   std::uint32_t references_ = 1;
   std::unique_ptr<frame_carrier> carrier_;
+  async::device_loop* loop_;
   /// The carrier, if it replaces broken links.
   resumable_carrier* resumption_;
   message_session session_;

@@ -19,6 +19,7 @@ ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
                                          const handshake& mine, const handshake& of_peer,
                                          bool is_connecting, on_failure policy)
     : carrier_{std::move(carrier)},
+      loop_{&carrier_->loop()},
       resumption_{resumption},
       session_{[&] {
         session_limits limits = mine.limits_with(of_peer);
