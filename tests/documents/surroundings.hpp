@@ -31,6 +31,7 @@
 #include <adverb/core/stop_event.hpp>
 #include <adverb/messages.hpp>
 #include <adverb/pool.hpp>
+#include <adverb/remote.hpp>
 
 #include "../support/senders.hpp"
 
@@ -146,6 +147,22 @@ struct a_program_with_a_client : a_program_with_a_loop {
     void set_error(std::error_code code) noexcept;
     void set_stopped() noexcept;
   } receiver;
+};
+
+struct a_program_with_connections_of_a_ring : a_program_with_a_loop {
+  struct record {
+    std::uint64_t number;
+  };
+  using description_bytes = std::array<std::byte, adverb::ring_description::encoded_size>;
+  adverb::async::connection client, server;
+  static adverb::async::task<> send_description(const adverb::async::connection& /*to*/,
+                                                description_bytes /*bytes*/) {
+    co_return;
+  }
+  static adverb::async::task<description_bytes> receive_description(
+      const adverb::async::connection& /*from*/) {
+    co_return description_bytes{};
+  }
 };
 
 struct a_program_with_a_channel : a_program_with_a_loop {

@@ -15,6 +15,7 @@
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #include <adverb/async/impl/src.hpp>
 #include <adverb/messages/impl/src.hpp>
+#include <adverb/remote/impl/src.hpp>
 #pragma GCC diagnostic pop
 #endif
 

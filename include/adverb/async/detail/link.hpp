@@ -60,6 +60,15 @@ void set_event_target(const Identified& identified, async_event_target* target) 
   if (identified.identifier()) identified.identifier().native_handle()->context = target;
 }
 
+/// Something that a layer above keeps with a link, which owns it.
+class link_attachment {
+ public:
+  link_attachment() noexcept = default;
+  link_attachment(const link_attachment&) = delete;
+  link_attachment& operator=(const link_attachment&) = delete;
+  virtual ~link_attachment() = default;
+};
+
 /// Moves a queue pair to ERR, which flushes its requests. Wraps: ibv_modify_qp(3).
 void move_pair_to_error(ibv_qp* pair) noexcept;
 
@@ -94,6 +103,15 @@ class link : public async_event_target {
   [[nodiscard]] std::string_view why_stalled() const noexcept;
   /// Returns true if a message can arrive: a receive is posted.
   [[nodiscard]] bool is_audible() const noexcept;
+  /// Returns the number of receives of its own; 0 if it shares them.
+  [[nodiscard]] std::uint32_t receives() const noexcept { return receives_.size(); }
+
+  // For layers above.
+
+  /// Returns what was attached to the link; null if nothing was.
+  [[nodiscard]] link_attachment* attachment() const noexcept { return attachment_.get(); }
+  /// Attaches something to the link, instead of what it has.
+  void attach(std::unique_ptr<link_attachment> added) noexcept { attachment_ = std::move(added); }
 
   // For operations.
 
@@ -265,6 +283,7 @@ class link : public async_event_target {
   std::int64_t end_time_ = 0;
   /// The blocks that it shares with others; null if it has its own.
   shared_receives* shared_ = nullptr;
+  std::unique_ptr<link_attachment> attachment_;
 };
 
 /// A link with the requests in progress of one kind of queue pair.
@@ -313,7 +332,10 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
 
   reliable_link(async::device_loop& loop, loop_device& device) noexcept
       : engine_link{loop, device} {}
-  ~reliable_link() { release_queue_pair(); }
+  ~reliable_link() {
+    attach(nullptr);
+    release_queue_pair();
+  }
 
   /// Posts requests that nobody waits for. See `connection::post`.
   template <class... Requests>

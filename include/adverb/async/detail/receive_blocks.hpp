@@ -111,6 +111,9 @@ class receive_blocks {
   }
   void completed() noexcept { --posted_; }
   [[nodiscard]] bool is_any_posted() const noexcept { return posted_ != 0; }
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return static_cast<std::uint32_t>(blocks_.size());
+  }
 
   /// Returns true if a block whose message has been destroyed is posted again to the queue pair.
   [[nodiscard]] bool posts_again() const noexcept { return posts_again_; }

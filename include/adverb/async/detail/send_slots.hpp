@@ -55,6 +55,8 @@ class request_slots {
   /// Returns the operations that wait for room.
   [[nodiscard]] async::waiter_list& room() noexcept { return room_; }
   [[nodiscard]] bool is_any_in_progress() const noexcept { return in_progress_ != 0; }
+  /// Returns the id of prepared requests that nobody waits for.
+  [[nodiscard]] async::operation* unattended() noexcept { return &unattended_; }
 
   void put_back(request_slot& slot) noexcept {
     slot.next_free = free_;
@@ -109,6 +111,12 @@ class send_slots : public request_slots {
     return window_.post(requests.id(&unattended_)...);
   }
 
+  /// Posts prepared requests that nobody waits for, whose ids are `unattended`.
+  template <class Prepared>
+  [[gnu::always_inline]] send_window_result post_prepared(Prepared& prepared) noexcept {
+    return window_.post(prepared);
+  }
+
   /// Posts requests, of which the last completes `completed` with its slot. The result is full() if
   /// there is no room. Sets `is_posted` if the slot completes: also if only some requests were
   /// accepted, whose memory the device may use.
@@ -142,6 +150,14 @@ class send_slots : public request_slots {
     window_.unchecked_completed(status);
   }
 
+  /// Returns the number of requests that can be in progress.
+  [[nodiscard]] std::uint32_t size() const noexcept { return window_.size(); }
+  /// Returns the number of requests for which there is room now.
+  [[nodiscard]] std::uint32_t available() const noexcept { return window_.available(); }
+  /// Returns the number of requests that always find room at some time, if one post has them.
+  [[nodiscard]] std::uint32_t longest_chain() const noexcept {
+    return window_.size() - window_.signal_every() + 1;
+  }
   /// Returns true while requests are in progress, as far as completions show.
   [[nodiscard]] bool has_outstanding() const noexcept { return window_.outstanding() != 0; }
   /// Returns the result of a post that finds no room.

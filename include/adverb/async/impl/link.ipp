@@ -244,6 +244,7 @@ ADVERB_FUNC bool link::advance() {
 
 ADVERB_FUNC void link::end_with_loop() noexcept {
   close(ECANCELED);
+  attachment_.reset();
   release_queue_pair();
 }
 

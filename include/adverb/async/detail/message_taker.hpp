@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Takes the messages of a link as they arrive, for the layers above.
+#pragma once
+
+#include <adverb/async/reliable_connection.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Calls `Owner::take_message` with the block of each message of a link, and
+/// `Owner::messages_ended` when none will come. Neither throws.
+template <class Owner>
+class message_taker : public message_operation<message_taker<Owner>> {
+  using base = message_operation<message_taker<Owner>>;
+
+ public:
+  message_taker(reliable_link& link, Owner& of) noexcept : base{link}, owner_{&of} {}
+
+  /// Begins. Takes at once the messages that have arrived.
+  void begin() {
+    if (!this->start()) take_messages();
+  }
+  /// A message has arrived, or none will come.
+  void finished() { take_messages(); }
+
+ private:
+  void take_messages() {
+    do {
+      receive_block* const block = this->link().inbox().take();
+      if (block == nullptr) [[unlikely]]
+        return owner_->messages_ended();
+      owner_->take_message(*block);
+    } while (!this->start());
+  }
+
+  Owner* owner_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

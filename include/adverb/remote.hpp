@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// Structures in the memory of a peer.
+#pragma once
+
+#include <adverb/async.hpp>
+#include <adverb/remote/remote_ring.hpp>
+#include <adverb/remote/ring_description.hpp>

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+// The rings of a connection: what its messages mean for their ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <adverb/async/detail/link.hpp>
+#include <adverb/async/detail/message_taker.hpp>
+#include <adverb/async/loop_memory.hpp>
+#include <adverb/async/reliable_connection.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/remote/detail/ring_slots.hpp>
+#include <adverb/remote/ring_description.hpp>
+#include <adverb/request/prepared_request.hpp>
+#include <adverb/request/requests.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+class ring_port;
+
+/// A message of a ring that is no write: a type, a count, and places. Little-endian.
+///
+///     offset  size  content
+///          0     1  type
+///          1     1  number of places
+///          2     2  0
+///          4        for each place 4 bytes; behind it 4 with the length if it was written
+struct ring_frame {
+  /// Slots that the reader has freed.
+  static constexpr std::byte freed{1};
+  /// Slots that the writer has written, over iWARP, whose writes carry no immediate data.
+  static constexpr std::byte written{2};
+  /// The writer requests the next acknowledgement. It names no place.
+  static constexpr std::byte asked{3};
+  /// The writer writes no more entries. It names no place.
+  static constexpr std::byte ended{4};
+  static constexpr std::size_t size = 256;
+  static constexpr std::size_t front = 4;
+  static constexpr std::uint32_t most_freed = (size - front) / 4;
+  static constexpr std::uint32_t most_written = (size - front) / 8;
+};
+
+/// One end of a ring. Kept by references: of the handle of the program, and of entries.
+class ring_end {
+ public:
+  ring_end(const ring_end&) = delete;
+  ring_end& operator=(const ring_end&) = delete;
+
+  void add_reference() noexcept { ++references_; }
+  void release() noexcept {
+    if (--references_ == 0) delete this;
+  }
+  /// Returns the loop of its connection.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
+  [[nodiscard]] async::waiter_list& waiters() noexcept { return waiters_; }
+  /// Has those that wait go on.
+  void resume() noexcept {
+    if (waiters_.empty()) [[likely]]
+      return;
+    resume_waiters();
+  }
+  /// Has the port take the messages of the connection.
+  inline void begin();
+  /// Returns true if nothing more will arrive.
+  [[nodiscard]] inline bool has_ended() const noexcept;
+  /// Reports why.
+  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
+  /// The connection has gone.
+  void port_gone() noexcept { port_ = nullptr; }
+
+ protected:
+  ring_end(ring_port& of, async::device_loop& loop) noexcept : port_{&of}, loop_{&loop} {}
+  virtual ~ring_end() = default;
+
+  ring_port* port_;
+
+ private:
+  // A waiter may destroy the end, and may throw.
+  void resume_waiters() noexcept;
+
+  async::device_loop* loop_;
+  std::uint32_t references_ = 1;
+  async::waiter_list waiters_;
+};
+
+/// The reader's end of a ring.
+class ring_reader final : public ring_end {
+ public:
+  ring_reader(ring_port& of, reliable_link& link, const ring_options& options,
+              std::uint32_t distance, on_failure policy);
+
+  [[nodiscard]] ring_reader_slots& slots() noexcept { return slots_; }
+  [[nodiscard]] const ring_description& description() const noexcept { return description_; }
+  /// Returns the memory of a slot.
+  [[nodiscard]] const std::byte* bytes(std::uint32_t slot) const noexcept {
+    return bytes_ + std::size_t{slot} * description_.distance;
+  }
+  /// The handle of the program has gone.
+  void detach() noexcept;
+  /// Takes the first entry. There must be one.
+  [[nodiscard]] ring_arrival take() {
+    const ring_arrival first = slots_.take();
+    add_reference();
+    if (slots_.owes_acknowledgement()) [[unlikely]]
+      acknowledge();
+    return first;
+  }
+  /// The program has done with an entry.
+  void free(std::uint32_t slot) noexcept {
+    slots_.free(slot);
+    if (slots_.owes_acknowledgement()) [[unlikely]]
+      acknowledge();
+    release();
+  }
+
+  // For the port.
+
+  [[nodiscard]] ring_violation arrive(ring_place at, std::uint32_t length) noexcept {
+    if (length > description_.slot_size) [[unlikely]]
+      return ring_violation::too_long;
+    return slots_.arrive(at, length);
+  }
+  /// The writer requests the next acknowledgement, or writes no more entries.
+  void note(std::byte type) noexcept {
+    if (type == ring_frame::asked)
+      slots_.ask();
+    else
+      slots_.end();
+    if (slots_.owes_acknowledgement()) acknowledge();
+  }
+  /// Returns true if no entry is left to take, none will come, and the writer has the names of all
+  /// free slots.
+  [[nodiscard]] inline bool is_finished() const noexcept;
+  /// Sends the acknowledgements that are due. Returns false if there is no room.
+  [[nodiscard]] bool post_due() noexcept;
+
+ private:
+  void acknowledge() noexcept;
+
+  ring_reader_slots slots_;
+  async::loop_memory memory_;
+  std::byte* bytes_ = nullptr;
+  ring_description description_;
+};
+
+/// The requests of the claims that are not posted: each is used again when the send queue has had
+/// it.
+class ring_batch {
+  using write_type = decltype(write_with_immediate(std::declval<ring_description::memory_type>(),
+                                                   immediate{}, std::declval<const_buffer>()));
+  using notice_type = decltype(send(std::declval<const_buffer>()));
+
+ public:
+  /// For `post`: the types of the requests.
+  using prepared_requests = request_list<write_type, notice_type>;
+  /// For `post`: true for a single request.
+  static constexpr bool is_just_one = false;
+  /// The last request is linked to others.
+  static constexpr bool is_cut_for_post = true;
+
+  /// Prepares `count` writes, a power of two. Over iWARP they carry no immediate data, and a notice
+  /// follows them.
+  ring_batch(std::uint32_t count, bool has_notice, const ring_description::memory_type& target,
+             const_buffer source, async::operation* id);
+
+  /// Returns the number of requests.
+  [[nodiscard]] std::uint32_t size() const noexcept { return mask_ + 1; }
+  /// Returns true if a notice follows the writes.
+  [[nodiscard]] bool has_notice() const noexcept { return has_notice_; }
+  [[nodiscard]] linked_request<write_type>& operator[](std::uint32_t number) noexcept {
+    return writes_[number & mask_];
+  }
+  /// Selects the writes to post.
+  void select(std::uint32_t first, std::uint32_t count) noexcept {
+    first_ = first;
+    count_ = count;
+  }
+  /// Sets the notice behind these writes.
+  void set_notice(const_buffer notice) noexcept {
+    notice_.payload(notice);
+    (*this)[first_ + count_ - 1].link_to(notice_.for_post());
+  }
+  /// Takes the notice away.
+  void unset_notice() noexcept {
+    (*this)[first_ + count_ - 1].link_to((*this)[first_ + count_].for_post());
+  }
+  /// Returns the C structs for a post.
+  [[nodiscard]] request_chain<ibv_send_wr> chain() const noexcept {
+    ibv_send_wr* const first = writes_[first_ & mask_].for_post();
+    if (has_notice_) return chain_between(first, notice_.for_post(), std::size_t{count_} + 1);
+    return chain_between(first, writes_[(first_ + count_ - 1) & mask_].for_post(), count_);
+  }
+
+ private:
+  std::vector<linked_request<write_type>> writes_;
+  linked_request<notice_type> notice_;
+  std::uint32_t mask_;
+  bool has_notice_;
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 1;
+};
+
+/// The writer's end of a ring.
+class ring_writer final : public ring_end {
+ public:
+  ring_writer(ring_port& of, reliable_link& link, const ring_description& of_reader,
+              on_failure policy);
+
+  [[nodiscard]] const ring_writer_slots& slots() const noexcept { return slots_; }
+  [[nodiscard]] const ring_description& description() const noexcept { return description_; }
+  /// The handle of the program has gone. Published entries are still written.
+  void detach() noexcept;
+  [[nodiscard]] bool is_detached() const noexcept { return is_detached_; }
+  /// Returns true if nothing is left to do without a handle.
+  [[nodiscard]] bool is_done() const noexcept {
+    return is_detached_ && posted_ == published_ && phase_ != phase::closing;
+  }
+  /// Returns true if this many slots are free, and can be claimed before the next `publish`, as far
+  /// as the send queue is long.
+  [[nodiscard]] bool has_room(std::uint32_t slots) const noexcept {
+    return slots_.free() >= slots && phase_ != phase::closing &&
+           (posted_ == claimed_ || most_unposted_ >= claimed_ - posted_ + slots);
+  }
+  /// Claims a slot for an entry of this size, which must fit. Null if there is no room.
+  [[nodiscard]] std::byte* claim(std::uint32_t size) noexcept {
+    if (slots_.free() == 0 || (claimed_ - posted_ >= most_unposted_ && !make_room())) [[unlikely]]
+      return nullptr;
+    const ring_place place = slots_.claim();
+    const std::size_t offset = std::size_t{place.slot} * description_.distance;
+    (*batch_)[claimed_++]
+        .move_remote(description_.memory.unchecked_slice(offset, size))
+        .move_payload(buffer_.unchecked_slice(offset, size))
+        .immediate(static_cast<immediate>(place.encode()));
+    return bytes_ + offset;
+  }
+  /// Writes what was claimed, with one doorbell. If the send queue has no room, that waits for it.
+  void publish() noexcept {
+    if (published_ == claimed_) return;
+    published_ = claimed_;
+    flush();
+  }
+  /// Requests the next acknowledgement, unless one is requested.
+  void ask() noexcept {
+    if (phase_ != phase::open || !slots_.ask()) return;
+    must_ask_ = true;
+    flush();
+  }
+  /// Publishes, and sends the reader the end.
+  void close() noexcept {
+    if (phase_ != phase::open) return;
+    phase_ = phase::closing;
+    most_unposted_ = 0;
+    published_ = claimed_;
+    flush();
+  }
+  [[nodiscard]] bool is_closed() const noexcept { return phase_ != phase::open; }
+
+  // For the port.
+
+  [[nodiscard]] ring_violation take_back(ring_place freed) noexcept {
+    return slots_.take_back(freed);
+  }
+  /// Posts what was published. Returns false if there is no room.
+  [[nodiscard]] bool post_due() noexcept;
+
+ private:
+  enum class phase : std::uint8_t { open, closing, closed };
+
+  void flush() noexcept;
+  [[gnu::cold]] [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool post_writes() noexcept;
+  /// Sends a frame without places. Returns false if there is no room.
+  [[nodiscard]] bool post_note(std::byte type) noexcept;
+  /// Posts these writes, and the notice behind them.
+  [[nodiscard]] send_window_result post_with_notice(std::uint32_t count);
+
+  ring_writer_slots slots_;
+  ring_description description_;
+  async::loop_memory memory_;
+  const_buffer buffer_;
+  std::byte* bytes_ = nullptr;
+  /// Valid once the constructor has succeeded.
+  std::optional<ring_batch> batch_;
+  /// Numbers of entries, modulo 2^32.
+  std::uint32_t claimed_ = 0;
+  std::uint32_t published_ = 0;
+  std::uint32_t posted_ = 0;
+  /// 0 once it is closed.
+  std::uint32_t most_unposted_ = 0;
+  phase phase_ = phase::open;
+  bool must_ask_ = false;
+  bool is_detached_ = false;
+};
+
+/// Takes the messages of a connection for its rings: at most one in each direction. The link owns
+/// it.
+class ring_port final : public link_attachment {
+ public:
+  ring_port(reliable_link& link, on_failure policy);
+  ~ring_port() override;
+
+  /// Returns the port of a link. Makes it if there is none.
+  [[nodiscard]] static ring_port* of(reliable_link& link, on_failure policy);
+
+  /// Adds an end. Fails with EINVAL if the connection has one, or too few receives for both.
+  void add(ring_reader& reader, std::uint32_t receives, on_failure policy);
+  void add(ring_writer& writer, std::uint32_t receives, on_failure policy);
+  void remove_reader() noexcept { reader_ = nullptr; }
+  void remove_writer() noexcept {
+    ring_writer* const removed = std::exchange(writer_, nullptr);
+    removed->port_gone();
+    if (removed->is_detached()) removed->release();
+  }
+
+  [[nodiscard]] reliable_link& link() const noexcept { return *link_; }
+  /// Begins to take the messages.
+  void begin() {
+    if (has_begun_) [[likely]]
+      return;
+    has_begun_ = true;
+    taker_.begin();
+  }
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  /// Reports why it has ended.
+  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
+
+  /// Posts what is due, or waits for room in the send queue.
+  void flush() noexcept;
+  /// Returns the memory of the next frame.
+  [[nodiscard]] std::span<std::byte, ring_frame::size> frame_bytes() const noexcept {
+    return frames_.bytes().subspan(next_frame_ * ring_frame::size).first<ring_frame::size>();
+  }
+  /// Returns the first bytes of the next frame.
+  [[nodiscard]] const_buffer frame(std::size_t size) const noexcept {
+    return buffer_.unchecked_slice(next_frame_ * ring_frame::size,
+                                   static_cast<std::uint32_t>(size));
+  }
+  /// Begins a frame.
+  std::span<std::byte, ring_frame::size> begin_frame(std::byte type,
+                                                     std::size_t count) const noexcept {
+    const std::span bytes = frame_bytes();
+    bytes[0] = type;
+    bytes[1] = static_cast<std::byte>(count);
+    bytes[2] = bytes[3] = std::byte{};
+    return bytes;
+  }
+  /// Sends a frame, for which there is room.
+  void post_frame(std::size_t size) noexcept;
+  /// Returns true if the peer has every frame that was sent.
+  [[nodiscard]] bool has_sent_frames() const noexcept { return frames_in_progress_ == 0; }
+  /// The frame was posted. Its memory is used again when the send queue has had room for all
+  /// others.
+  void frame_posted() noexcept {
+    if (++next_frame_ == frame_count_) next_frame_ = 0;
+  }
+  /// Takes the result of a post. Returns false if there was no room. Ends the connection if it
+  /// failed.
+  bool check(const send_window_result& posted) noexcept;
+
+  // For the taker of messages.
+  void take_message(receive_block& block) noexcept;
+  void messages_ended() noexcept;
+
+ private:
+  /// Waits for room in the send queue.
+  struct room_wait : room_waiter {
+    explicit room_wait(ring_port& of) noexcept : room_waiter{&resume}, owner{&of} {}
+    static bool resume(async::waiter& which);
+    ring_port* owner;
+  };
+
+  static void frame_sent(async::operation& which, const completion& each);
+  template <class End>
+  void add_to(End*& place, End& added, std::uint32_t receives, on_failure policy);
+  [[nodiscard]] bool post_due() noexcept;
+  [[nodiscard]] ring_violation take_frame(std::span<const std::byte> bytes) noexcept;
+  void violate(ring_violation which) noexcept;
+  void end() noexcept;
+  /// Has the steps of both ends go on.
+  void resume() noexcept;
+
+  reliable_link* link_;
+  ring_reader* reader_ = nullptr;
+  ring_writer* writer_ = nullptr;
+  async::loop_memory frames_;
+  const_buffer buffer_;
+  std::size_t frame_count_ = 0;
+  std::size_t next_frame_ = 0;
+  std::uint32_t frames_in_progress_ = 0;
+  std::uint32_t receives_ = 0;
+  bool has_begun_ = false;
+  bool has_ended_ = false;
+  failure why_;
+  room_wait room_wait_{*this};
+  message_taker<ring_port> taker_;
+};
+
+inline void ring_end::begin() {
+  if (port_ != nullptr) [[likely]]
+    port_->begin();
+}
+inline bool ring_reader::is_finished() const noexcept {
+  return slots_.is_finished() && (has_ended() || (slots_.freed() == 0 && port_->has_sent_frames()));
+}
+inline bool ring_end::has_ended() const noexcept { return port_ == nullptr || port_->has_ended(); }
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/remote/impl/ring_port.ipp>
+#endif

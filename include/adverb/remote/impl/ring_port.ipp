@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <adverb/cm/detail/drive_own_pair.hpp>
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/remote/detail/ring_port.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void ring_end::report(const char* verb, bool is_end_orderly, on_failure policy) const {
+  if (port_ != nullptr) return port_->report(verb, is_end_orderly, policy);
+  policy.report(ECONNABORTED, verb, [](failure_description& description) {
+    description.explain("the connection of the ring was destroyed");
+  });
+}
+
+ADVERB_FUNC void ring_end::resume_waiters() noexcept {
+  add_reference();
+  for (bool goes_on = true; goes_on && !waiters_.empty();)
+    loop_->call_and_keep_exception([&] { goes_on = waiters_.front().go_on(); });
+  release();
+}
+
+// The reader's end.
+
+ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
+                                     const ring_options& options, std::uint32_t distance,
+                                     on_failure policy)
+    : ring_end{of, link.loop()},
+      slots_{options.slots, ring_frame::most_freed},
+      memory_{link.loop(), link.device().context, std::size_t{options.slots} * distance,
+              access_right::local_write | access_right::remote_write, policy} {
+  if (policy.failed()) return;
+  bytes_ = memory_.bytes().data();
+  description_ = {.slots = options.slots,
+                  .slot_size = options.slot_size,
+                  .distance = distance,
+                  .memory = memory_.region().remote_writable()};
+  // Two requests of the writer can be on the way.
+  of.add(*this, options.slots + 2, policy);
+}
+
+ADVERB_FUNC void ring_reader::detach() noexcept {
+  if (port_ != nullptr) {
+    port_->remove_reader();
+    // The peer may still write.
+    port_->link().cancel();
+    port_ = nullptr;
+  }
+  release();
+}
+
+ADVERB_FUNC void ring_reader::acknowledge() noexcept {
+  if (port_ != nullptr) port_->flush();
+}
+
+ADVERB_FUNC bool ring_reader::post_due() noexcept {
+  while (slots_.owes_acknowledgement()) {
+    if (port_->link().sends().available() == 0) return false;
+    const std::uint32_t count = slots_.due();
+    const std::span bytes = port_->begin_frame(ring_frame::freed, count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t number = swap_little_endian(slots_.acknowledge().encode());
+      std::memcpy(&bytes[ring_frame::front + std::size_t{i} * 4], &number, 4);
+    }
+    port_->post_frame(ring_frame::front + std::size_t{count} * 4);
+  }
+  return true;
+}
+
+// The writer's end.
+
+ADVERB_FUNC ring_batch::ring_batch(std::uint32_t count, bool has_notice,
+                                   const ring_description::memory_type& target, const_buffer source,
+                                   async::operation* id)
+    : writes_(count,
+              linked_request<write_type>{write_with_immediate(target, immediate{}, source).id(id)}),
+      notice_{send(source).id(id)},
+      mask_{count - 1},
+      has_notice_{has_notice} {
+  for (std::uint32_t each = 0; each < count; ++each) {
+    writes_[each].link_to(writes_[(each + 1) & mask_].for_post());
+    if (has_notice) writes_[each].for_post()->opcode = IBV_WR_RDMA_WRITE;
+  }
+}
+
+ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
+                                     const ring_description& of_reader, on_failure policy)
+    : ring_end{of, link.loop()},
+      slots_{of_reader.slots},
+      description_{of_reader},
+      memory_{link.loop(), link.device().context, std::size_t{of_reader.slots} * of_reader.distance,
+              access_right::local_write, policy} {
+  if (policy.failed()) return;
+  bytes_ = memory_.bytes().data();
+  buffer_ = memory_.slice(0, of_reader.slot_size, policy);
+  const std::uint32_t longest = std::min(of_reader.slots, link.sends().size());
+  batch_.emplace(std::bit_floor(longest), is_iwarp(link.device().context), description_.memory,
+                 buffer_, link.sends().unattended());
+  most_unposted_ = batch_->size();
+  // Each acknowledgement but the one that ends a stall names as many slots as fit, or a quarter.
+  const std::uint32_t at_once = std::clamp(of_reader.slots / 4, 1U, ring_frame::most_freed);
+  of.add(*this, of_reader.slots / at_once + 2, policy);
+}
+
+ADVERB_FUNC void ring_writer::detach() noexcept {
+  if (port_ == nullptr) return release();
+  is_detached_ = true;
+  if (is_done() || port_->has_ended()) port_->remove_writer();
+}
+
+ADVERB_FUNC void ring_writer::flush() noexcept {
+  if (port_ != nullptr) port_->flush();
+}
+
+ADVERB_FUNC bool ring_writer::make_room() noexcept {
+  publish();
+  return claimed_ - posted_ < most_unposted_;
+}
+
+ADVERB_FUNC send_window_result ring_writer::post_with_notice(std::uint32_t count) {
+  const std::span bytes = port_->begin_frame(ring_frame::written, count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ibv_send_wr& each = (*batch_)[posted_ + i].native();
+    const std::uint32_t numbers[] = {
+        swap_little_endian(swap_network_order(static_cast<std::uint32_t>(each.imm_data))),
+        swap_little_endian(each.sg_list->length)};
+    std::memcpy(&bytes[ring_frame::front + std::size_t{i} * 8], numbers, 8);
+  }
+  batch_->set_notice(port_->frame(ring_frame::front + std::size_t{count} * 8));
+  const send_window_result posted = port_->link().sends().post_prepared(*batch_);
+  batch_->unset_notice();
+  if (posted) port_->frame_posted();
+  return posted;
+}
+
+ADVERB_FUNC bool ring_writer::post_writes() noexcept {
+  auto& sends = port_->link().sends();
+  const bool has_notice = batch_->has_notice();
+  while (posted_ != published_) {
+    const std::uint32_t room = sends.available();
+    std::uint32_t count = std::min(published_ - posted_, room);
+    if (has_notice) [[unlikely]]
+      count = std::min({count, room - std::min(room, 1U), ring_frame::most_written});
+    if (count == 0) return false;
+    batch_->select(posted_, count);
+    const send_window_result posted =
+        has_notice ? post_with_notice(count) : sends.post_prepared(*batch_);
+    if (!port_->check(posted)) return false;
+    for (; count != 0; --count, ++posted_)
+      slots_.publish(ring_place::decode(
+          swap_network_order(static_cast<std::uint32_t>((*batch_)[posted_].native().imm_data))));
+  }
+  return true;
+}
+
+ADVERB_FUNC bool ring_writer::post_note(std::byte type) noexcept {
+  if (port_->link().sends().available() == 0) return false;
+  static_cast<void>(port_->begin_frame(type, 0));
+  port_->post_frame(ring_frame::front);
+  return true;
+}
+
+ADVERB_FUNC bool ring_writer::post_due() noexcept {
+  if (!post_writes()) return false;
+  if (must_ask_) [[unlikely]] {
+    if (!post_note(ring_frame::asked)) return false;
+    must_ask_ = false;
+  }
+  if (phase_ == phase::closing) [[unlikely]] {
+    if (!post_note(ring_frame::ended)) return false;
+    phase_ = phase::closed;
+  }
+  return true;
+}
+
+// The port.
+
+ADVERB_FUNC ring_port::ring_port(reliable_link& link, on_failure policy)
+    : link_{&link},
+      frames_{link.loop(), link.device().context,
+              (link.sends().size() + std::size_t{1}) * ring_frame::size, access_right::local_write,
+              policy},
+      frame_count_{link.sends().size() + std::size_t{1}},
+      taker_{link, *this} {
+  if (!policy.failed()) buffer_ = frames_.buffer();
+}
+
+ADVERB_FUNC ring_port::~ring_port() {
+  has_ended_ = true;
+  if (reader_ != nullptr) {
+    reader_->port_gone();
+    reader_->resume();
+  }
+  if (writer_ == nullptr) return;
+  ring_writer& left = *writer_;
+  left.add_reference();
+  remove_writer();
+  left.resume();
+  left.release();
+}
+
+ADVERB_FUNC ring_port* ring_port::of(reliable_link& link, on_failure policy) {
+  if (link.attachment() == nullptr) {
+    auto made = std::make_unique<ring_port>(link, policy);
+    if (policy.failed()) return nullptr;
+    link.attach(std::move(made));
+  }
+  return static_cast<ring_port*>(link.attachment());
+}
+
+template <class End>
+void ring_port::add_to(End*& place, End& added, std::uint32_t receives, on_failure policy) {
+  const std::uint32_t there = link_->receives();
+  if (place != nullptr || there < receives_ + receives) {
+    policy.report(EINVAL, "remote_ring", [&](failure_description& description) {
+      if (place != nullptr)
+        description.explain("the connection has a ring in this direction");
+      else if (there == 0)
+        description.explain("a ring needs receives of its own, and the connection shares them");
+      else
+        description.explain(
+            "the rings of the connection need {} receives, and it has {}: set "
+            "connection_options::receives",
+            {receives_ + receives, there});
+    });
+    return;
+  }
+  receives_ += receives;
+  place = &added;
+}
+
+ADVERB_FUNC void ring_port::add(ring_reader& reader, std::uint32_t receives, on_failure policy) {
+  add_to(reader_, reader, receives, policy);
+}
+ADVERB_FUNC void ring_port::add(ring_writer& writer, std::uint32_t receives, on_failure policy) {
+  add_to(writer_, writer, receives, policy);
+}
+
+ADVERB_FUNC void ring_port::report(const char* verb, bool is_end_orderly, on_failure policy) const {
+  if (why_) return policy.report(why_);
+  if (is_end_orderly)
+    static_cast<void>(link_->no_message(verb, policy));
+  else
+    link_->report(verb, policy);
+}
+
+ADVERB_FUNC bool ring_port::check(const send_window_result& posted) noexcept {
+  if (posted.full()) return false;
+  if (!posted) link_->close(posted.code().value());
+  return true;
+}
+
+ADVERB_FUNC void ring_port::post_frame(std::size_t size) noexcept {
+  bool is_posted = false;
+  static_cast<void>(
+      check(link_->sends().post_for(this, &frame_sent, std::tuple{send(frame(size))}, is_posted)));
+  if (is_posted) ++frames_in_progress_;
+  frame_posted();
+}
+
+ADVERB_FUNC void ring_port::frame_sent(async::operation& which, const completion& each) {
+  auto& slot = static_cast<request_slot&>(which);
+  auto& link = static_cast<reliable_link&>(*slot.owner);
+  // Frames in progress complete also when the link has destroyed the port.
+  link.complete(slot, each, [&link] {
+    auto* const port = static_cast<ring_port*>(link.attachment());
+    if (port == nullptr || --port->frames_in_progress_ != 0) return;
+    if (port->reader_ != nullptr) port->reader_->resume();
+  });
+}
+
+ADVERB_FUNC bool ring_port::post_due() noexcept {
+  if (writer_ != nullptr) {
+    if (!writer_->post_due()) return false;
+    if (writer_->is_done()) [[unlikely]]
+      remove_writer();
+  }
+  return reader_ == nullptr || reader_->post_due();
+}
+
+ADVERB_FUNC void ring_port::flush() noexcept {
+  if (!link_->is_open() || room_wait_.is_waiting()) return;
+  const bool is_ready = link_->is_ready() || link_->make_ready();
+  if (is_ready ? !post_due() : link_->is_open()) link_->wait_for_room(room_wait_);
+}
+
+ADVERB_FUNC bool ring_port::room_wait::resume(async::waiter& which) {
+  auto& self = static_cast<room_wait&>(which);
+  ring_port& port = *self.owner;
+  if (std::exchange(self.is_cancelled, false)) {
+    self.leave();
+    return true;
+  }
+  if (port.link_->is_open() && !port.post_due()) return false;
+  self.leave();
+  if (port.writer_ != nullptr) port.writer_->resume();
+  return true;
+}
+
+ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
+  const received_message got = block.received.success().receive();
+  ring_violation violated = ring_violation::none;
+  if (got.announces_write()) [[likely]] {
+    const auto place =
+        ring_place::decode(static_cast<std::uint32_t>(got.immediate().value_or(immediate{})));
+    const std::uint32_t length = got.length();
+    // The receive is posted again before the writer learns that it may use the slot again.
+    block.owner->take_back(block);
+    violated = reader_ != nullptr ? reader_->arrive(place, length) : ring_violation::no_ring;
+  } else {
+    violated = take_frame(block.bytes());
+    block.owner->take_back(block);
+  }
+  if (has_ended_) return;
+  if (violated != ring_violation::none) [[unlikely]]
+    return violate(violated);
+  resume();
+}
+
+ADVERB_FUNC ring_violation ring_port::take_frame(std::span<const std::byte> bytes) noexcept {
+  constexpr auto malformed = ring_violation::malformed_frame;
+  if (bytes.size() < ring_frame::front) return malformed;
+  const auto count = static_cast<std::size_t>(bytes[1]);
+  const bool is_freed = bytes[0] == ring_frame::freed;
+  const bool is_note = bytes[0] == ring_frame::asked || bytes[0] == ring_frame::ended;
+  const std::size_t each = is_freed ? 4 : 8;
+  if (!is_freed && !is_note && bytes[0] != ring_frame::written) return malformed;
+  if ((count == 0) != is_note || bytes.size() != ring_frame::front + count * each) return malformed;
+  // A ring whose handle has gone ignores what is freed.
+  if (is_freed ? writer_ == nullptr : reader_ == nullptr)
+    return is_freed ? ring_violation::none : ring_violation::no_ring;
+  if (is_note) reader_->note(bytes[0]);
+  auto violated = ring_violation::none;
+  for (std::size_t i = 0; i < count && violated == ring_violation::none; ++i) {
+    std::span<const std::byte> at = bytes.subspan(ring_frame::front + i * each, each);
+    const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(at.first<4>()));
+    violated = is_freed
+                   ? writer_->take_back(place)
+                   : reader_->arrive(place, load_little_endian<0, std::uint32_t>(at.last<4>()));
+  }
+  return violated;
+}
+
+ADVERB_FUNC void ring_port::violate(ring_violation which) noexcept {
+  on_failure{why_}.report(EPROTO, "remote_ring", [&](failure_description& description) {
+    description.explain([&](text_writer& writer) {
+      writer.put("the peer violates the protocol: ").put(describe(which));
+    });
+  });
+  link_->close(EPROTO);
+  end();
+}
+
+ADVERB_FUNC void ring_port::messages_ended() noexcept {
+  if (!link_->has_no_more_messages()) {
+    // `connection::cancel_waits` ends the steps, and not the ring.
+    has_begun_ = false;
+    for (ring_end* const each : {static_cast<ring_end*>(reader_), static_cast<ring_end*>(writer_)})
+      if (each != nullptr) link_->loop().cancel(each->waiters());
+    return;
+  }
+  end();
+}
+
+ADVERB_FUNC void ring_port::end() noexcept {
+  has_ended_ = true;
+  if (writer_ != nullptr && writer_->is_detached()) remove_writer();
+  resume();
+}
+
+ADVERB_FUNC void ring_port::resume() noexcept {
+  if (reader_ != nullptr) reader_->resume();
+  if (writer_ != nullptr) writer_->resume();
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
