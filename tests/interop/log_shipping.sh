@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# log_shipping brings every record once and in order, from several clients at once; a client that is
+# killed loses what was not shipped, and no other.
+source "$(dirname "$0")/support/async.bash"
+cd "$scratch" || exit
+
+start server log_shipping --into all.log
+seq 1 5000 | sed 's/^/record /' >lines
+succeeds "the lines of a file" '^shipped 5000 records$' log_shipping "$host" <lines
+wait_for_line server "^5000 records, $(($(wc -c <lines) - 5000)) bytes\$" "${processes[server]}"
+problem=''
+cmp lines all.log || problem="other bytes"
+verdict "the content" "$problem"
+
+succeeds "an empty log" '^shipped 0 records$' log_shipping "$host" </dev/null
+succeeds "generated records" '^shipped 5000 records$' log_shipping "$host" --generate 5000
+
+clients=()
+for _ in 1 2 3 4; do
+  "$programs/log_shipping" "$host" --generate 2000 >/dev/null 2>&1 &
+  clients+=($!)
+done
+vanish log_shipping "$host" --generate 1000000
+problem=''
+for client in "${clients[@]}"; do
+  wait "$client" || problem="a client failed"
+done
+verdict "four clients beside others that are killed" "$problem"
+succeeds "a client after them" '^shipped 10 records$' log_shipping "$host" --generate 10
+interrupt server
+
+refuses "no server" 1 'ECONNREFUSED|Connection refused|UNREACHABLE|rejected' log_shipping "$host" --generate 1
+refuses "a wrong number" 2 'must be a number' log_shipping "$host" --generate x
+finish
