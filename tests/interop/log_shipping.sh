@@ -29,6 +29,19 @@ verdict "four clients beside others that are killed" "$problem"
 succeeds "a client after them" '^shipped 10 records$' log_shipping "$host" --generate 10
 interrupt server
 
+for delay in 0.02 0.1 0.3; do
+  start server log_shipping
+  "$programs/log_shipping" "$host" --generate 1000000 >client.out 2>&1 &
+  client=$!
+  pause "$delay"
+  kill -KILL "${processes[server]}"
+  status=0
+  problem=''
+  wait "$client" 2>/dev/null || status=$?
+  [[ $status -eq 1 ]] || problem="the client ended with $status"
+  verdict "a server that is killed after $delay s" "$problem"
+done
+
 refuses "no server" 1 'ECONNREFUSED|Connection refused|UNREACHABLE|rejected' log_shipping "$host" --generate 1
 refuses "a wrong number" 2 'must be a number' log_shipping "$host" --generate x
 finish

@@ -122,7 +122,8 @@ TEST_CASE("A task connects to a host in one line, and other tasks run during the
   }(loop));
   loop.spawn([](async::listener& on) -> async::task<> {
     async::connection client = co_await on.accept();
-    CHECK_FALSE(co_await client.next());
+    const async::message none = co_await client.next();
+    CHECK_FALSE(none);
     co_await client.disconnect();
   }(listener));
   bool is_connected = false;
