@@ -79,10 +79,17 @@ class ring_end {
   ring_end(ring_port& of, async::device_loop& loop) noexcept : port_{&of}, loop_{&loop} {}
   virtual ~ring_end() = default;
 
+  /// Has the first that waits go on. Returns false if it still has to wait, or if nothing waits.
+  /// The waiter may throw, and destroy the end unless the caller has a reference.
+  [[nodiscard]] bool resume_first() noexcept {
+    bool goes_on = !waiters_.empty();
+    if (goes_on) loop_->call_and_keep_exception([&] { goes_on = waiters_.front().go_on(); });
+    return goes_on;
+  }
+
   ring_port* port_;
 
  private:
-  // A waiter may destroy the end, and may throw.
   void resume_waiters() noexcept;
 
   async::device_loop* loop_;
@@ -126,6 +133,13 @@ class ring_reader final : public ring_end {
     if (length > description_.slot_size) [[unlikely]]
       return ring_violation::too_long;
     return slots_.arrive(at, length);
+  }
+  /// Has those that wait take the entries that have arrived.
+  void resume_for_entries() noexcept {
+    add_reference();
+    while (slots_.arrived() != 0 && resume_first()) {
+    }
+    release();
   }
   /// The writer requests the next acknowledgement, or writes no more entries.
   void note(std::byte type) noexcept {

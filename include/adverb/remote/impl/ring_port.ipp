@@ -24,8 +24,8 @@ ADVERB_FUNC void ring_end::report(const char* verb, bool is_end_orderly, on_fail
 
 ADVERB_FUNC void ring_end::resume_waiters() noexcept {
   add_reference();
-  for (bool goes_on = true; goes_on && !waiters_.empty();)
-    loop_->call_and_keep_exception([&] { goes_on = waiters_.front().go_on(); });
+  while (resume_first()) {
+  }
   release();
 }
 
@@ -284,7 +284,7 @@ ADVERB_FUNC bool ring_port::post_due() noexcept {
     if (writer_->is_done()) [[unlikely]]
       remove_writer();
   }
-  return reader_ == nullptr || reader_->post_due();
+  return reader_ == nullptr || !reader_->slots().owes_acknowledgement() || reader_->post_due();
 }
 
 ADVERB_FUNC void ring_port::flush() noexcept {
@@ -308,8 +308,9 @@ ADVERB_FUNC bool ring_port::room_wait::resume(async::waiter& which) {
 
 ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
   const received_message got = block.received.success().receive();
+  const bool is_entry = got.announces_write();
   ring_violation violated = ring_violation::none;
-  if (got.announces_write()) [[likely]] {
+  if (is_entry) [[likely]] {
     const auto place =
         ring_place::decode(static_cast<std::uint32_t>(got.immediate().value_or(immediate{})));
     const std::uint32_t length = got.length();
@@ -323,6 +324,8 @@ ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
   if (has_ended_) return;
   if (violated != ring_violation::none) [[unlikely]]
     return violate(violated);
+  if (is_entry) [[likely]]
+    return reader_->resume_for_entries();
   resume();
 }
 
