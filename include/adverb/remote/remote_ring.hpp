@@ -252,7 +252,7 @@ class remote_ring {
       /// Does what brings it nearer.
       void not_met() noexcept {
         this->end().publish();
-        if (slots_ > 1) this->end().ask();
+        if (slots_ > 1) this->end().ask_for(slots_);
       }
       /// Returns the result, or reports the failure.
       void take(on_failure policy) const {

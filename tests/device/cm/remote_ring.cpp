@@ -222,6 +222,39 @@ TEST_CASE("A writer waits for the reader, and goes on when one slot is free",
   CHECK(numbers.back() == 19);
 }
 
+TEST_CASE("A writer gets any number of slots that the reader has freed while it holds the others",
+          "[ibv_post_send][ibv_post_recv]") {
+  both_sides both;
+  constexpr std::uint32_t slots = 20;
+  std::uint32_t rounds = 0;
+  both.run_both(
+      [&](async::connection& client) -> async::task<> {
+        remote_ring<record>::reader in{client, {.slots = slots}};
+        co_await describe_to(client, in.description());
+        for (std::uint32_t freed = 1; freed <= slots; ++freed) {
+          std::vector<remote_ring<record>::entry> held;
+          while (held.size() < slots) held.push_back(co_await in.next());
+          held.resize(slots - freed);
+          const auto next = co_await in.next();
+          rounds += next->number == freed ? 1 : 0;
+        }
+        CHECK_FALSE(co_await in.next());
+      },
+      [&](async::connection& server) -> async::task<> {
+        const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+        for (std::uint32_t freed = 1; freed <= slots; ++freed) {
+          co_await out.drain();
+          for (std::uint32_t each = 0; each < slots; ++each) out.claim() = numbered(0);
+          co_await out.room(freed);
+          out.claim() = numbered(freed);
+          out.publish();
+        }
+        co_await out.close();
+        co_await server.disconnect();
+      });
+  CHECK(rounds == slots);
+}
+
 TEST_CASE("A batch that is longer than the send queue is written in order",
           "[ibv_post_send][ibv_post_recv]") {
   both_sides both;

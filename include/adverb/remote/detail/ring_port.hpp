@@ -260,8 +260,11 @@ class ring_writer final : public ring_end {
     published_ = claimed_;
     flush();
   }
-  /// Requests the next acknowledgement, unless one is requested.
-  void ask() noexcept {
+  /// Requests the next acknowledgement for a wait for this many slots, unless one is requested. The
+  /// reader acknowledges a quarter of the slots without a request.
+  void ask_for(std::uint32_t slots) noexcept {
+    const std::uint32_t free = slots_.free();
+    if (slots <= free || slots - free >= at_once_) return;
     if (phase_ != phase::open || !slots_.ask()) return;
     must_ask_ = true;
     flush();
@@ -308,6 +311,8 @@ class ring_writer final : public ring_end {
   std::uint32_t posted_ = 0;
   /// 0 once it is closed.
   std::uint32_t most_unposted_ = 0;
+  /// The number of slots that the reader acknowledges without a request.
+  std::uint32_t at_once_ = 0;
   phase phase_ = phase::open;
   bool must_ask_ = false;
   bool is_detached_ = false;

@@ -107,8 +107,8 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
                  buffer_, link.sends().unattended());
   most_unposted_ = batch_->size();
   // Each acknowledgement but the one that ends a stall names as many slots as fit, or a quarter.
-  const std::uint32_t at_once = std::clamp(of_reader.slots / 4, 1U, ring_frame::most_freed);
-  of.add(*this, of_reader.slots / at_once + 2, policy);
+  at_once_ = std::clamp(of_reader.slots / 4, 1U, ring_frame::most_freed);
+  of.add(*this, of_reader.slots / at_once_ + 2, policy);
 }
 
 ADVERB_FUNC void ring_writer::detach() noexcept {
