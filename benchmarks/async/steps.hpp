@@ -27,13 +27,13 @@ namespace steps {
 
 inline constexpr std::uint32_t depth = 32;
 
-/// Returns a queue pair of the loop that is connected to itself.
+/// Returns a queue pair of the loop that is connected to itself, with queues of `size` requests.
 [[nodiscard]] inline adverb::queue_pair<adverb::transport::rc> connected(
-    adverb::async::device_loop& loop, adverb::context_ref device) {
+    adverb::async::device_loop& loop, adverb::context_ref device, std::uint32_t size = depth) {
   const adverb::completion_queue_ref queue = loop.queue(device);
   auto fresh = adverb::queue_pair<adverb::transport::rc>::create(
       loop.domain(device),
-      {.send_cq = queue, .recv_cq = queue, .max_send_wr = depth, .max_recv_wr = depth});
+      {.send_cq = queue, .recv_cq = queue, .max_send_wr = size, .max_recv_wr = size});
   auto waiting = fresh.init().port(adverb::port_number{1}).apply();
   return waiting.connect(waiting.endpoint());
 }

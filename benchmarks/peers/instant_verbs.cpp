@@ -4,11 +4,16 @@
 //
 // A signaled send completes in the order of posting. Every posted receive completes with a message
 // of `message_length` bytes at the next poll that has room, after the sends. There are no events.
+//
+// ADVERB_DELIVERS connects every queue pair to itself: a send, or a write with immediate data,
+// completes the oldest posted receive of its pair, and copies its bytes.
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include <infiniband/verbs.h>
 #include <sched.h>
@@ -17,6 +22,11 @@
 
 namespace {
 
+#if defined(ADVERB_DELIVERS)
+constexpr bool delivers = true;
+#else
+constexpr bool delivers = false;
+#endif
 constexpr std::uint32_t message_length = 32;
 constexpr std::size_t objects_of_a_kind = 128;
 constexpr std::size_t queue_length = 256;
@@ -84,14 +94,21 @@ struct send {
   std::uint32_t pair;
 };
 
+struct receive {
+  std::uint64_t id;
+  std::uint64_t address;
+  std::uint32_t length;
+};
+
 struct receive_queue {
   ibv_srq shared;  // used by shared receive queues only
-  ring<std::uint64_t> ids;
+  ring<receive> posted;
 };
 
 struct completion_queue {
   ibv_cq native;
   ring<send> sends;
+  ring<ibv_wc> delivered;   // completions of sends and receives, if ADVERB_DELIVERS
   receive_queue* receives;  // the receives of the queue pair that was created last
   std::uint32_t pair;
 };
@@ -127,8 +144,57 @@ ibv_wc_opcode completed(ibv_wr_opcode opcode) {
   }
 }
 
+void add_delivered(ibv_cq* queue, const ibv_wc& done) {
+  auto& delivered = of<completion_queue>(queue).delivered;
+  if (delivered.full()) std::abort();
+  delivered.push(done);
+}
+
+/// Copies the bytes of a request, and completes it and the receive that it takes. The program has
+/// posted a receive before, and posts these kinds of requests only.
+void deliver(ibv_qp* pair, const ibv_send_wr& request) {
+  const bool is_send = request.opcode == IBV_WR_SEND;
+  const bool has_immediate = request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  if (!is_send && !has_immediate && request.opcode != IBV_WR_RDMA_WRITE) std::abort();
+  std::uint32_t length = 0;
+  for (int each = 0; each < request.num_sge; ++each) length += request.sg_list[each].length;
+  ibv_wc done{};
+  done.status = IBV_WC_SUCCESS;
+  done.byte_len = length;
+  done.qp_num = pair->qp_num;
+  std::uint64_t to = request.wr.rdma.remote_addr;
+  if (is_send || has_immediate) {
+    auto& posted = of<queue_pair>(pair).own.posted;
+    if (posted.empty()) std::abort();
+    const receive taken = posted.pop();
+    if (is_send) to = taken.address;
+    if (is_send && taken.length < length) std::abort();
+    ibv_wc received = done;
+    received.wr_id = taken.id;
+    received.opcode = is_send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+    if (has_immediate) {
+      received.imm_data = request.imm_data;
+      received.wc_flags = IBV_WC_WITH_IMM;
+    }
+    add_delivered(pair->recv_cq, received);
+  }
+  for (int each = 0; each < request.num_sge; ++each) {
+    const ibv_sge& from = request.sg_list[each];
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from.addr), from.length);
+    to += from.length;
+  }
+  if ((request.send_flags & IBV_SEND_SIGNALED) == 0) return;
+  done.wr_id = request.wr_id;
+  done.opcode = completed(request.opcode);
+  add_delivered(pair->send_cq, done);
+}
+
 int post_send(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
   const lock held;
+  if constexpr (delivers) {
+    for (; request != nullptr; request = request->next) deliver(pair, *request);
+    return 0;
+  }
   ring<send>& sends = of<completion_queue>(pair->send_cq).sends;
   for (; request != nullptr; request = request->next) {
     if (sends.full()) {
@@ -144,11 +210,16 @@ int post_send(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
 int post(receive_queue& queue, ibv_recv_wr* request, ibv_recv_wr** bad) {
   const lock held;
   for (; request != nullptr; request = request->next) {
-    if (queue.ids.full()) {
+    if (queue.posted.full()) {
       *bad = request;
       return ENOMEM;
     }
-    queue.ids.push(request->wr_id);
+    receive added{request->wr_id, 0, 0};
+    if (request->num_sge == 1) {
+      added.address = request->sg_list->addr;
+      added.length = request->sg_list->length;
+    }
+    queue.posted.push(added);
   }
   return 0;
 }
@@ -162,14 +233,18 @@ int post_shared_receive(ibv_srq* queue, ibv_recv_wr* request, ibv_recv_wr** bad)
 int take_completions(completion_queue& queue, int room, ibv_wc* out) {
   const lock held;
   int count = 0;
+  if constexpr (delivers) {
+    while (count < room && !queue.delivered.empty()) out[count++] = queue.delivered.pop();
+    return count;
+  }
   for (; count < room && !queue.sends.empty(); ++count) {
     const send each = queue.sends.pop();
     out[count].wr_id = each.id;
     out[count].opcode = each.opcode;
     out[count].qp_num = each.pair;
   }
-  for (; count < room && queue.receives != nullptr && !queue.receives->ids.empty(); ++count) {
-    out[count].wr_id = queue.receives->ids.pop();
+  for (; count < room && queue.receives != nullptr && !queue.receives->posted.empty(); ++count) {
+    out[count].wr_id = queue.receives->posted.pop().id;
     out[count].opcode = IBV_WC_RECV;
     out[count].qp_num = queue.pair;
   }
