@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <adverb/remote/ring_description.hpp>
+
 #include "../async/steps.hpp"
 
 namespace steps {
@@ -19,7 +21,7 @@ inline constexpr std::uint32_t batch = 16;
 /// Enough for all entries and acknowledgements on the way, so that no batch is split.
 inline constexpr std::uint32_t max_sends = 2 * slots;
 /// A reader needs two more than the ring has slots; a writer needs six.
-inline constexpr std::uint32_t receives = slots + 2 + 6;
+inline constexpr std::uint32_t receives = adverb::ring_options{.slots = slots}.receives();
 inline constexpr std::uint32_t block_size = 256;
 
 inline void fill(record& entry, std::uint64_t number) noexcept {

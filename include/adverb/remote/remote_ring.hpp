@@ -276,9 +276,9 @@ class remote_ring {
    public:
     /// Makes an empty reader.
     reader() noexcept = default;
-    /// Allocates and registers the slots. The connection needs two receives more than the ring has
-    /// slots. Fails with EINVAL if it has fewer, if it has another reader, or if an option is out
-    /// of its range. Wraps: ibv_reg_mr(3).
+    /// Allocates and registers the slots. The connection needs `ring_options::receives`. Fails with
+    /// EINVAL if it has fewer, if it has another reader, or if an option is out of its range.
+    /// Wraps: ibv_reg_mr(3).
     explicit reader(const async::connection& of, ring_options options = {},
                     on_failure policy = throwing{}) {
       constexpr std::uint32_t line = 64;

@@ -2,6 +2,7 @@
 // The description of a ring, and its options.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -17,12 +18,42 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
+/// The numbers that follow from the number of slots.
+struct ring_sizes {
+  /// The most slots that one acknowledgement names.
+  static constexpr std::uint32_t most_freed = 63;
+
+  /// Returns the number of free slots that the reader acknowledges unasked.
+  [[nodiscard]] static constexpr std::uint32_t freed_at_once(std::uint32_t slots) noexcept {
+    return std::clamp(slots / 4, 1U, most_freed);
+  }
+  /// Returns the most acknowledgements on the way: each but those that end a wait names so many.
+  [[nodiscard]] static constexpr std::uint32_t writer_receives(std::uint32_t slots) noexcept {
+    return slots / freed_at_once(slots) + 2;
+  }
+  /// Returns the most entries, requests and ends on the way. A request follows each
+  /// acknowledgement at most, and the first none.
+  [[nodiscard]] static constexpr std::uint32_t reader_receives(std::uint32_t slots) noexcept {
+    return slots + writer_receives(slots) + 2;
+  }
+};
+
+}  // namespace detail
+
 /// The options of a ring.
 struct ring_options {
   /// Number of slots: of entries that can be in flight or held. At least 1, at most 2^24.
   std::uint32_t slots = 64;
   /// Size of a slot in bytes, for a ring of bytes: of the longest entry. At least 1.
   std::uint32_t slot_size = 4096;
+
+  /// Returns the receives that a connection needs for such a ring, or for one in each direction
+  /// (`connection_options::receives`).
+  [[nodiscard]] constexpr std::uint32_t receives() const noexcept {
+    return detail::ring_sizes::reader_receives(slots) + detail::ring_sizes::writer_receives(slots);
+  }
 };
 
 /// The memory of a ring, for its writer. The reader makes it, and the program sends it

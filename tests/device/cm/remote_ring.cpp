@@ -41,7 +41,7 @@ struct record {
 }
 
 constexpr async::connection_options for_rings{.max_send_wr = 16,
-                                              .receives = 64,
+                                              .receives = 80,
                                               .block_size = 256,
                                               .connect_timeout = std::chrono::seconds{30},
                                               .end_timeout = std::chrono::minutes{1}};
@@ -328,9 +328,9 @@ TEST_CASE("The ends of a ring report why they cannot be made, or used") {
   failure why;
   both.run_both(
       [&](async::connection& client) -> async::task<> {
-        CHECK_FALSE(remote_ring<record>::reader{client, {.slots = 65}, why});
+        CHECK_FALSE(remote_ring<record>::reader{client, {.slots = 80}, why});
         CHECK(why.code() == std::errc::invalid_argument);
-        CHECK(std::string_view{why.what()}.find("67 receives, and it has 64") !=
+        CHECK(std::string_view{why.what()}.find("88 receives, and it has 80") !=
               std::string_view::npos);
         CHECK_FALSE(remote_ring<record>::reader{client, {.slots = 0}, why});
         CHECK(why.code() == std::errc::invalid_argument);

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include <adverb/async/detail/message_taker.hpp>
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/messages/detail/frame_carrier.hpp>
 #include <adverb/messages/detail/handshake.hpp>
@@ -60,21 +61,11 @@ class rdma_carrier final : public frame_carrier {
   void detach() noexcept override { connection_ = async::connection{}; }
 
  private:
-  class frame_wait : public message_operation<frame_wait> {
-   public:
-    frame_wait(reliable_link& link, rdma_carrier& of) noexcept
-        : message_operation{link}, owner_{&of} {}
-    void finished() { owner_->take_frames(); }
-    /// Returns the block of the next frame; null at the end.
-    [[nodiscard]] receive_block* take_block() noexcept { return link().inbox().take(); }
-
-   private:
-    rdma_carrier* owner_;
-  };
   friend class end_of_loop<rdma_carrier>;
+  friend class message_taker<rdma_carrier>;
 
-  void take_frames();
-  [[gnu::cold]] void end_without_frame();
+  void take_message(receive_block& block) { owner_->receive({*this, &block, block.bytes()}); }
+  [[gnu::cold]] void messages_ended();
   void loop_ended();
   template <class... Requests>
   void post(frame_slot& slot, const Requests&... requests);
@@ -89,7 +80,7 @@ class rdma_carrier final : public frame_carrier {
   /// Valid until the channel has ended.
   reliable_link* link_;
   channel_state* owner_ = nullptr;
-  std::optional<frame_wait> frame_wait_;
+  std::optional<message_taker<rdma_carrier>> taker_;
   end_of_loop<rdma_carrier> end_{*this};
 };
 

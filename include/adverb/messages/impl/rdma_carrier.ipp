@@ -27,21 +27,11 @@ ADVERB_FUNC async::connection_options connection_options_of(
 ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
   owner_ = &of;
   loop().tell_end_to(end_);
-  frame_wait_.emplace(*link_, *this);
-  if (!frame_wait_->start()) take_frames();
-}
-
-ADVERB_FUNC void rdma_carrier::take_frames() {
-  do {
-    receive_block* const block = frame_wait_->take_block();
-    if (block == nullptr) [[unlikely]]
-      return end_without_frame();
-    owner_->receive({*this, block, block->bytes()});
-  } while (!frame_wait_->start());
+  taker_.emplace(*link_, *this).begin();
 }
 
 // A failure holds its whole message, so none is made for each frame.
-ADVERB_FUNC void rdma_carrier::end_without_frame() {
+ADVERB_FUNC void rdma_carrier::messages_ended() {
   failure why;
   static_cast<void>(link_->no_message("async::connection::next", why));
   end_.leave();

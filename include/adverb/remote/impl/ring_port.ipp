@@ -44,8 +44,7 @@ ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
                   .slot_size = options.slot_size,
                   .distance = distance,
                   .memory = memory_.region().remote_writable()};
-  // Two requests of the writer can be on the way.
-  of.add(*this, options.slots + 2, policy);
+  of.add(*this, ring_sizes::reader_receives(options.slots), policy);
 }
 
 ADVERB_FUNC void ring_reader::detach() noexcept {
@@ -107,8 +106,8 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
                  buffer_, link.sends().unattended());
   most_unposted_ = batch_->size();
   // Each acknowledgement but the one that ends a stall names as many slots as fit, or a quarter.
-  at_once_ = std::clamp(of_reader.slots / 4, 1U, ring_frame::most_freed);
-  of.add(*this, of_reader.slots / at_once_ + 2, policy);
+  at_once_ = ring_sizes::freed_at_once(of_reader.slots);
+  of.add(*this, ring_sizes::writer_receives(of_reader.slots), policy);
 }
 
 ADVERB_FUNC void ring_writer::detach() noexcept {
