@@ -64,7 +64,7 @@ class rdma_carrier final : public frame_carrier {
   friend class end_of_loop<rdma_carrier>;
   friend class message_taker<rdma_carrier>;
 
-  void take_message(receive_block& block) { owner_->receive({*this, &block, block.bytes()}); }
+  void take_message(receive_block& block);
   [[gnu::cold]] void messages_ended();
   void loop_ended();
   template <class... Requests>

@@ -30,6 +30,10 @@ ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
   taker_.emplace(*link_, *this).begin();
 }
 
+ADVERB_FUNC void rdma_carrier::take_message(receive_block& block) {
+  owner_->receive({*this, &block, block.bytes()});
+}
+
 // A failure holds its whole message, so none is made for each frame.
 ADVERB_FUNC void rdma_carrier::messages_ended() {
   failure why;
