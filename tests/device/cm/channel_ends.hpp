@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <adverb/messages/detail/rdma_carrier.hpp>
+#include <adverb/messages/detail/resumable_carrier.hpp>
 #include <support/channel_ends.hpp>
 
 #include "cm/support.hpp"

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <span>
 #include <string>
@@ -80,8 +81,10 @@ void fill(std::span<std::byte> bytes, std::uint32_t number) {
   return true;
 }
 
-template <class GoOn>
-async::task<> send_all(const messages::channel& self, const GoOn& goes_on, exchanged& counts) {
+/// Returns true if the message with this number is to be sent.
+using go_on = std::function<bool(std::uint32_t)>;
+
+async::task<> send_all(const messages::channel& self, const go_on& goes_on, exchanged& counts) {
   const async::loop_memory memory = self.memory(longest);
   std::error_code why;
   while (!why && goes_on(counts.sent)) {
@@ -95,8 +98,7 @@ async::task<> send_all(const messages::channel& self, const GoOn& goes_on, excha
 }
 
 /// Sends messages while `goes_on(number)` returns true, and takes those of the peer, in order.
-template <class GoOn>
-async::task<> exchange(async::event_loop& loop, messages::channel self, const GoOn& goes_on,
+async::task<> exchange(async::event_loop& loop, messages::channel self, const go_on& goes_on,
                        exchanged& counts) {
   bool is_sent = false;
   async::event all_sent{loop};
@@ -125,8 +127,7 @@ async::task<> exchange(async::event_loop& loop, messages::channel self, const Go
   counts.unconfirmed = self.unconfirmed();
 }
 
-template <class GoOn>
-exchanged serve_exchange(channel_side& here, const GoOn& goes_on) {
+exchanged serve_exchange(channel_side& here, const go_on& goes_on) {
   exchanged counts;
   here.loop.spawn([&]() -> async::task<> {
     co_await exchange(here.loop, co_await here.listener.accept(), goes_on, counts);
@@ -134,9 +135,8 @@ exchanged serve_exchange(channel_side& here, const GoOn& goes_on) {
   here.loop.run();
   return counts;
 }
-template <class GoOn>
 exchanged ask_exchange(const cm::socket_address& address, const messages::channel_options& options,
-                       const GoOn& goes_on) {
+                       const go_on& goes_on) {
   exchanged counts;
   async::event_loop loop;
   loop.spawn([&]() -> async::task<> {
