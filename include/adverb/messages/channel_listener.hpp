@@ -64,7 +64,10 @@ class listener {
            const channel_options& options = {}, on_failure policy = throwing{});
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
-  ~listener() { cancel_waits(); }
+  ~listener() {
+    if (watched_by_ != nullptr) watched_by_->of_ = nullptr;
+    cancel_waits();
+  }
 
   /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept {
@@ -99,16 +102,34 @@ class listener {
   struct request_waiter : async::cancellable_waiter {
     explicit request_waiter(listener& of) noexcept
         : cancellable_waiter{[](waiter& which) {
-            static_cast<request_waiter&>(which).owner->take_requests();
+            static_cast<request_waiter&>(which).owner->pass_requests_on();
             return false;
           }},
           owner{&of} {}
     listener* owner;
   };
 
+  /// Shows whether the listener is still there.
+  class watch {
+   public:
+    explicit watch(listener& of) noexcept : of_{&of} { of.watched_by_ = this; }
+    watch(const watch&) = delete;
+    watch& operator=(const watch&) = delete;
+    ~watch() {
+      if (of_ != nullptr) of_->watched_by_ = nullptr;
+    }
+    [[nodiscard]] bool is_there() const noexcept { return of_ != nullptr; }
+
+   private:
+    friend class listener;
+    listener* of_;
+  };
+
   /// Returns what has arrived, if anything has.
   [[nodiscard]] channel_request take();
   void take_requests();
+  /// Takes the requests, and resumes those that wait for one.
+  void pass_requests_on();
   /// Passes a request for the next link of a channel to that. Returns false if it is for another
   /// channel.
   [[nodiscard]] bool resume(detail::link_request& requested);
@@ -128,6 +149,7 @@ class listener {
   request_waiter request_waiter_{*this};
   std::optional<async::listener> rdma_;
   std::optional<detail::tcp_listener> tcp_;
+  watch* watched_by_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::messages

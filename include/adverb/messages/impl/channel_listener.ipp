@@ -108,9 +108,15 @@ ADVERB_FUNC void listener::take_requests() {
     got.over_rdma = rdma_->take_request();
     if (!got) return;
     got.of_peer = detail::handshake::decode(got.over_rdma.private_data());
-    if (resume(got) || requests_.size() == most_requests) continue;
-    requests_.push_back(std::move(got));
-    waiters_.resume_first();
+    if (!resume(got) && requests_.size() != most_requests) requests_.push_back(std::move(got));
+  }
+}
+
+ADVERB_FUNC void listener::pass_requests_on() {
+  take_requests();
+  // What is resumed may destroy the listener.
+  const watch here{*this};
+  while (here.is_there() && !requests_.empty() && waiters_.resume_first()) {
   }
 }
 
