@@ -114,7 +114,7 @@ ADVERB_FUNC void listener::take_requests() {
 
 ADVERB_FUNC void listener::pass_requests_on() {
   take_requests();
-  // What is resumed may destroy the listener.
+  // A waiter that is resumed may destroy the listener.
   const watch here{*this};
   while (here.is_there() && !requests_.empty() && waiters_.resume_first()) {
   }
