@@ -335,11 +335,11 @@ class device_loop {
   /// Has the timers expire whose time has come. Returns the number of milliseconds until the next:
   /// -1 for never.
   int expire_timers();
-  /// Returns true if `run_pending` has something to do, whatever the time is.
   [[gnu::cold, gnu::noinline]] void keep_exception() noexcept {
     tasks_.keep_exception();
     wake();
   }
+  /// Returns true if `run_pending` has something to do, whatever the time is.
   [[nodiscard]] bool is_anything_pending() const noexcept {
     return !to_resume_.empty() || !to_advance_.empty() || tasks_.has_exception();
   }

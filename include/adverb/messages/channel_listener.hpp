@@ -64,10 +64,7 @@ class listener {
            const channel_options& options = {}, on_failure policy = throwing{});
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
-  ~listener() {
-    if (watched_by_ != nullptr) watched_by_->of_ = nullptr;
-    cancel_waits();
-  }
+  ~listener() { cancel_waits(); }
 
   /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept {
@@ -98,38 +95,22 @@ class listener {
 
   class arrival_step;
 
-  /// Takes the requests over RDMA as they arrive.
+  /// Has each request over RDMA taken as it arrives.
   struct request_waiter : async::cancellable_waiter {
     explicit request_waiter(listener& of) noexcept
         : cancellable_waiter{[](waiter& which) {
-            static_cast<request_waiter&>(which).owner->pass_requests_on();
+            static_cast<request_waiter&>(which).owner->take_request();
             return false;
           }},
           owner{&of} {}
     listener* owner;
   };
 
-  /// Shows whether the listener is still there.
-  class watch {
-   public:
-    explicit watch(listener& of) noexcept : of_{&of} { of.watched_by_ = this; }
-    watch(const watch&) = delete;
-    watch& operator=(const watch&) = delete;
-    ~watch() {
-      if (of_ != nullptr) of_->watched_by_ = nullptr;
-    }
-    [[nodiscard]] bool is_there() const noexcept { return of_ != nullptr; }
-
-   private:
-    friend class listener;
-    listener* of_;
-  };
-
   /// Returns what has arrived, if anything has.
   [[nodiscard]] channel_request take();
-  void take_requests();
-  /// Takes the requests, and resumes those that wait for one.
-  void pass_requests_on();
+  /// Takes the request over RDMA that has arrived, and resumes one that waits for it, who may
+  /// destroy the listener.
+  void take_request();
   /// Passes a request for the next link of a channel to that. Returns false if it is for another
   /// channel.
   [[nodiscard]] bool resume(detail::link_request& requested);
@@ -149,7 +130,6 @@ class listener {
   request_waiter request_waiter_{*this};
   std::optional<async::listener> rdma_;
   std::optional<detail::tcp_listener> tcp_;
-  watch* watched_by_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::messages

@@ -22,6 +22,8 @@ namespace detail {
 
 /// The numbers that follow from the number of slots.
 struct ring_sizes {
+  /// The number of a slot has 24 bits.
+  static constexpr std::uint32_t most_slots = 1U << 24U;
   /// The most slots that one acknowledgement names.
   static constexpr std::uint32_t most_freed = 63;
 
@@ -106,7 +108,8 @@ struct ring_description {
     const std::uint64_t whole = std::uint64_t{read.slots} * read.distance;
     const std::string_view defect =
         detail::load_little_endian<0, std::uint32_t>(bytes) != mark ? "the bytes have not its mark"
-        : read.slots == 0 || read.slots > most_slots ? "the number of slots is out of its range"
+        : read.slots == 0 || read.slots > detail::ring_sizes::most_slots
+            ? "the number of slots is out of its range"
         : read.slot_size == 0 || read.slot_size > read.distance
             ? "the size of a slot is out of its range"
         : whole != read.memory.size_bytes() ? "its memory has another size than its slots"
@@ -124,7 +127,6 @@ struct ring_description {
 
  private:
   static constexpr std::uint32_t mark = 0x316e6772;
-  static constexpr std::uint32_t most_slots = 1U << 24U;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

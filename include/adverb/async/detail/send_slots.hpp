@@ -154,10 +154,6 @@ class send_slots : public request_slots {
   [[nodiscard]] std::uint32_t size() const noexcept { return window_.size(); }
   /// Returns the number of requests for which there is room now.
   [[nodiscard]] std::uint32_t available() const noexcept { return window_.available(); }
-  /// Returns the number of requests that always find room at some time, if one post has them.
-  [[nodiscard]] std::uint32_t longest_chain() const noexcept {
-    return window_.size() - window_.signal_every() + 1;
-  }
   /// Returns true while requests are in progress, as far as completions show.
   [[nodiscard]] bool has_outstanding() const noexcept { return window_.outstanding() != 0; }
   /// Returns the result of a post that finds no room.

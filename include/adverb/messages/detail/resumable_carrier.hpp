@@ -143,7 +143,7 @@ class resumable_carrier final : public frame_carrier {
  private:
   friend class end_of_loop<resumable_carrier>;
   template <class Step>
-  friend class step_attempt;
+  friend class running_step;
 
   /// A message that the peer has not confirmed.
   struct kept_frame {

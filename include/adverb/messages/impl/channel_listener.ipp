@@ -102,22 +102,14 @@ ADVERB_FUNC channel_request listener::take() {
   return got;
 }
 
-ADVERB_FUNC void listener::take_requests() {
-  while (true) {
-    detail::link_request got;
-    got.over_rdma = rdma_->take_request();
-    if (!got) return;
-    got.of_peer = detail::handshake::decode(got.over_rdma.private_data());
-    if (!resume(got) && requests_.size() != most_requests) requests_.push_back(std::move(got));
-  }
-}
-
-ADVERB_FUNC void listener::pass_requests_on() {
-  take_requests();
-  // A waiter that is resumed may destroy the listener.
-  const watch here{*this};
-  while (here.is_there() && !requests_.empty() && waiters_.resume_first()) {
-  }
+ADVERB_FUNC void listener::take_request() {
+  detail::link_request got;
+  got.over_rdma = rdma_->take_request();
+  if (!got) return;
+  got.of_peer = detail::handshake::decode(got.over_rdma.private_data());
+  if (resume(got) || requests_.size() == most_requests) return;
+  requests_.push_back(std::move(got));
+  waiters_.resume_first();
 }
 
 ADVERB_FUNC bool listener::resume(detail::link_request& requested) {

@@ -21,15 +21,16 @@ ADVERB_FUNC void link_request::reject(const handshake& answer) {
   over_tcp.reset();
 }
 
-/// A step that connects or accepts a link.
+/// A step that connects or accepts a link, in progress.
 template <class Step>
-class step_attempt : public link_attempt {
+class running_step {
  public:
-  step_attempt(const Step& step, resumable_carrier& of) : step_{step}, operation_{step_, of} {}
+  running_step(const Step& step, resumable_carrier& of) : step_{step}, operation_{step_, of} {}
 
-  [[nodiscard]] bool start() override { return operation_.start(); }
+  [[nodiscard]] bool start() { return operation_.start(); }
+  [[nodiscard]] auto take(on_failure policy) { return operation_.take(policy); }
 
- protected:
+ private:
   class operation : public Step::template operation<operation> {
    public:
     operation(const Step& step, resumable_carrier& of)
@@ -39,18 +40,21 @@ class step_attempt : public link_attempt {
    private:
     resumable_carrier* owner_;
   };
-  [[nodiscard]] auto result(on_failure policy) { return operation_.take(policy); }
 
- private:
   Step step_;
   operation operation_;
 };
 
 /// A connection over TCP.
-class tcp_connect_attempt final : public step_attempt<tcp_connect_step> {
+class tcp_connect_attempt final : public link_attempt {
  public:
-  using step_attempt::step_attempt;
-  [[nodiscard]] greeted_carrier take(on_failure policy) override { return result(policy); }
+  tcp_connect_attempt(const tcp_connect_step& step, resumable_carrier& of) : step_{step, of} {}
+
+  [[nodiscard]] bool start() override { return step_.start(); }
+  [[nodiscard]] greeted_carrier take(on_failure policy) override { return step_.take(policy); }
+
+ private:
+  running_step<tcp_connect_step> step_;
 };
 
 /// The carrier of a connection, with the handshake of its peer.
@@ -64,11 +68,11 @@ ADVERB_FUNC greeted_carrier carrier_over(async::connection connection,
 class rdma_connect_attempt final : public link_attempt {
  public:
   rdma_connect_attempt(async::connect_step step, resumable_carrier& of)
-      : attempt_{std::move(step).rejection_to(rejection_), of} {}
+      : step_{std::move(step).rejection_to(rejection_), of} {}
 
-  [[nodiscard]] bool start() override { return attempt_.start(); }
+  [[nodiscard]] bool start() override { return step_.start(); }
   [[nodiscard]] greeted_carrier take(on_failure policy) override {
-    async::connection made = attempt_.connection(policy);
+    async::connection made = step_.take(policy);
     if (!made) return {};
     const auto of_peer = handshake::decode(made.established()->private_data());
     return carrier_over(std::move(made), of_peer);
@@ -78,14 +82,8 @@ class rdma_connect_attempt final : public link_attempt {
   }
 
  private:
-  struct attempt final : step_attempt<async::connect_step> {
-    using step_attempt::step_attempt;
-    [[nodiscard]] async::connection connection(on_failure policy) { return result(policy); }
-    [[nodiscard]] greeted_carrier take(on_failure /*policy*/) override { return {}; }
-  };
-
   std::optional<cm::rejection> rejection_;
-  attempt attempt_;
+  running_step<async::connect_step> step_;
 };
 
 /// A request over RDMA that is accepted.
@@ -93,22 +91,16 @@ class rdma_answer_attempt final : public link_attempt {
  public:
   rdma_answer_attempt(link_request&& request, const async::connection_options& options,
                       resumable_carrier& of)
-      : request_{std::move(request)}, attempt_{request_.over_rdma.accept(options), of} {}
+      : request_{std::move(request)}, step_{request_.over_rdma.accept(options), of} {}
 
-  [[nodiscard]] bool start() override { return attempt_.start(); }
+  [[nodiscard]] bool start() override { return step_.start(); }
   [[nodiscard]] greeted_carrier take(on_failure policy) override {
-    return carrier_over(attempt_.connection(policy), request_.of_peer);
+    return carrier_over(step_.take(policy), request_.of_peer);
   }
 
  private:
-  struct attempt final : step_attempt<async::accept_step> {
-    using step_attempt::step_attempt;
-    [[nodiscard]] async::connection connection(on_failure policy) { return result(policy); }
-    [[nodiscard]] greeted_carrier take(on_failure /*policy*/) override { return {}; }
-  };
-
   link_request request_;
-  attempt attempt_;
+  running_step<async::accept_step> step_;
 };
 
 /// Returns the failure of a link, with another explanation.

@@ -43,8 +43,7 @@ struct ring_frame {
   static constexpr std::byte ended{4};
   static constexpr std::size_t size = 256;
   static constexpr std::size_t front = 4;
-  static constexpr std::uint32_t most_freed = ring_sizes::most_freed;
-  static_assert(front + most_freed * 4 <= size);
+  static_assert(front + ring_sizes::most_freed * 4 <= size);
   static constexpr std::uint32_t most_written = (size - front) / 8;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <adverb/core/detail/hardening.hpp>
+#include <adverb/remote/ring_description.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -18,7 +19,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// A slot, and how often it had been written before, modulo 256. On the wire a number of 32 bits,
 /// whose highest 8 are the generation.
 struct ring_place {
-  static constexpr std::uint32_t most_slots = 1U << 24U;
+  static constexpr std::uint32_t most_slots = ring_sizes::most_slots;
 
   std::uint32_t slot = 0;
   std::uint8_t generation = 0;
@@ -148,13 +149,9 @@ struct ring_arrival {
 /// program holds it, or it is free and not acknowledged. Only construction allocates.
 class ring_reader_slots {
  public:
-  /// The writer has all slots. A frame names at most `most_at_once` of them.
-  ring_reader_slots(std::uint32_t slots, std::uint32_t most_at_once)
-      : states_(slots),
-        arrived_{slots},
-        freed_{slots},
-        at_once_{std::clamp(slots / 4, 1U, most_at_once)},
-        with_writer_{slots} {}
+  /// The writer has all slots. This side acknowledges `at_once` of them without a request.
+  ring_reader_slots(std::uint32_t slots, std::uint32_t at_once)
+      : states_(slots), arrived_{slots}, freed_{slots}, at_once_{at_once}, with_writer_{slots} {}
 
   [[nodiscard]] std::uint32_t size() const noexcept {
     return static_cast<std::uint32_t>(states_.size());

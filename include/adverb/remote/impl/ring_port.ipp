@@ -35,7 +35,7 @@ ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
                                      const ring_options& options, std::uint32_t distance,
                                      on_failure policy)
     : ring_end{of, link.loop()},
-      slots_{options.slots, ring_frame::most_freed},
+      slots_{options.slots, ring_sizes::freed_at_once(options.slots)},
       memory_{link.loop(), link.device().context, std::size_t{options.slots} * distance,
               access_right::local_write | access_right::remote_write, policy} {
   if (policy.failed()) return;
