@@ -20,25 +20,11 @@
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
 #include <support/channel_ends.hpp>
+#include <support/numbered_bytes.hpp>
 
 namespace channel_test {
 
 using namespace std::chrono_literals;
-
-/// The byte at a place of a message.
-[[nodiscard]] inline std::byte byte_at(std::size_t message, std::size_t place) {
-  return static_cast<std::byte>(message * 31 + place * 7 + place / 256);
-}
-
-inline void fill(std::span<std::byte> bytes, std::size_t message) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_at(message, i);
-}
-
-[[nodiscard]] inline bool is_filled(std::span<const std::byte> bytes, std::size_t message) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != byte_at(message, i)) return false;
-  return true;
-}
 
 /// Replies to each request with its number, in the order of a stack.
 inline async::task<> reply_in_reverse(messages::channel& client, std::size_t at_a_time) {

@@ -26,6 +26,7 @@
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
 #include <support/channel_ends.hpp>
+#include <support/numbered_bytes.hpp>
 
 namespace resume_test {
 
@@ -33,6 +34,8 @@ using namespace adverb;
 using namespace std::chrono_literals;
 using channel_test::both_ends;
 using channel_test::break_link;
+using channel_test::fill;
+using channel_test::is_filled;
 
 [[nodiscard]] inline messages::channel_options resuming(timeout within = 40s) {
   messages::channel_options options = channel_test::few_receives();
@@ -45,16 +48,6 @@ struct stamp {
   std::uint32_t number;
   std::uint32_t size;
 };
-
-inline void fill(std::span<std::byte> bytes, std::uint32_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<std::byte>(number * 29 + i * 5 + i / 256);
-}
-[[nodiscard]] inline bool is_filled(std::span<const std::byte> bytes, std::uint32_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != static_cast<std::byte>(number * 29 + i * 5 + i / 256)) return false;
-  return true;
-}
 
 /// The sizes of a stream of messages: copied, in registered memory, and offered ones.
 [[nodiscard]] inline std::uint32_t size_of(std::uint32_t number) {

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include <adverb/remote/detail/ring_slots.hpp>
+#include <adverb/remote/ring_description.hpp>
 #include <support/catch.hpp>
 
 using adverb::detail::ring_arrival;
 using adverb::detail::ring_place;
 using adverb::detail::ring_reader_slots;
+using adverb::detail::ring_sizes;
 using adverb::detail::ring_violation;
 using adverb::detail::ring_writer_slots;
 
@@ -217,8 +219,9 @@ TEST_CASE("Rings of random sizes keep every slot for long") {
     CAPTURE(seed);
     std::mt19937 random{seed};
     const auto below = [&](std::size_t limit) { return random() % limit; };
-    two_sides both{1 + static_cast<std::uint32_t>(below(40)),
-                   1 + static_cast<std::uint32_t>(below(20))};
+    const auto slots = 1 + static_cast<std::uint32_t>(below(40));
+    const auto most_at_once = 1 + static_cast<std::uint32_t>(below(20));
+    two_sides both{slots, std::min(ring_sizes::freed_at_once(slots), most_at_once)};
     bool is_right = true;
     std::uint32_t stuck = 0;
     for (int step = 0; step < 20'000; ++step) {
@@ -275,7 +278,7 @@ TEST_CASE("A slot goes through all generations") {
 
 TEST_CASE("Acknowledgements wait for a quarter of the slots, unless the writer has none") {
   ring_writer_slots writer{8};
-  ring_reader_slots reader{8, 100};
+  ring_reader_slots reader{8, ring_sizes::freed_at_once(8)};
   const auto write = [&] {
     const ring_place place = writer.claim();
     writer.publish(place);

@@ -2,25 +2,18 @@
 // Asynchronous connections that end at random: each step finishes once, the loop comes to its end,
 // and the device uses no memory that a finished step has given back. A round is made by its seed.
 //
-//   ADVERB_ENDS_SEED=N      runs the round of this seed, and no other
-//   ADVERB_ENDS_SECONDS=N   runs rounds for this long, each with the next seed
-//
-// tests/device/random_ends does so under the address sanitizer and the thread sanitizer.
+// tests/device/random_ends runs them under the address sanitizer and the thread sanitizer.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <future>
-#include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
@@ -33,25 +26,13 @@
 #include <support/catch.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/random_ends.hpp"
 
 namespace {
 
 using namespace async_test;
+using namespace random_ends;
 using namespace std::chrono_literals;
-
-class chance {
- public:
-  explicit chance(std::uint32_t seed) : engine_{seed} {}
-  /// Returns a number from 0 to `end` - 1.
-  [[nodiscard]] std::uint32_t below(std::uint32_t end) {
-    return static_cast<std::uint32_t>(engine_() % end);
-  }
-  [[nodiscard]] bool one_in(std::uint32_t count) { return below(count) == 0; }
-  [[nodiscard]] std::uint32_t seed() { return static_cast<std::uint32_t>(engine_()); }
-
- private:
-  std::mt19937 engine_;
-};
 
 /// Memory for the requests. A block that its step has given back is filled with a pattern, which
 /// nothing may change: no block is used twice.
@@ -110,70 +91,22 @@ class arena {
   std::vector<std::size_t> given_;
 };
 
-struct tally {
-  int started = 0;
-  int finished = 0;
-  /// Steps whose frame was destroyed.
-  int dropped = 0;
-  int failed = 0;
+struct tally : step_tally {
   int wrong_messages = 0;
   int wrong_reads = 0;
-  int finished_again = 0;
   /// Steps without an end.
   int lost = 0;
-  /// Actors and connections that the loop has left when it has nothing to do.
-  int left_behind = 0;
-  /// Blocks that were changed after they had been given back.
-  int changed_blocks = 0;
-  /// The number of times that each kind of end was chosen.
-  std::map<std::string_view, int> ends;
 
   [[nodiscard]] bool is_right() const {
-    return wrong_messages + wrong_reads + finished_again + lost + left_behind + changed_blocks == 0;
+    return step_tally::is_right() && wrong_messages + wrong_reads + lost == 0;
   }
   tally& operator+=(const tally& other) {
-    started += other.started;
-    finished += other.finished;
-    dropped += other.dropped;
-    failed += other.failed;
+    step_tally::operator+=(other);
     wrong_messages += other.wrong_messages;
     wrong_reads += other.wrong_reads;
-    finished_again += other.finished_again;
     lost += other.lost;
-    left_behind += other.left_behind;
-    changed_blocks += other.changed_blocks;
-    for (const auto& [kind, count] : other.ends) ends[kind] += count;
     return *this;
   }
-};
-
-/// A step in progress.
-class in_progress {
- public:
-  explicit in_progress(tally& in) : tally_{&in} { ++tally_->started; }
-  in_progress(const in_progress&) = delete;
-  in_progress& operator=(const in_progress&) = delete;
-  ~in_progress() {
-    if (!is_done_) ++tally_->dropped;
-  }
-  void finish() { ++(std::exchange(is_done_, true) ? tally_->finished_again : tally_->finished); }
-
- private:
-  tally* tally_;
-  bool is_done_ = false;
-};
-
-/// Calls a function at its end.
-template <class Function>
-class finally {
- public:
-  explicit finally(Function function) : function_{std::move(function)} {}
-  finally(const finally&) = delete;
-  finally& operator=(const finally&) = delete;
-  ~finally() { function_(); }
-
- private:
-  Function function_;
 };
 
 constexpr std::uint32_t shared_blocks = 64;
@@ -589,26 +522,10 @@ class world {
   std::optional<async::listener> listener_;
 };
 
-/// Runs rounds for as long as the environment requests, else a few. May run on any thread.
 template <class Framework>
-tally play_rounds(std::uint32_t seed, int rounds) {
-  const std::string seconds = environment("ADVERB_ENDS_SECONDS");
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds{std::stoi("0" + seconds)};
-  const std::string chosen = environment("ADVERB_ENDS_SEED");
-  if (!chosen.empty()) seed += static_cast<std::uint32_t>(std::stoul(chosen)) - 1;
-  if (!chosen.empty() && seconds.empty()) rounds = 1;
-  tally all;
-  int played = 0;
-  for (; played < rounds || std::chrono::steady_clock::now() < end; ++played, ++seed) {
-    const std::string name = "ADVERB_ENDS_SEED=" + std::to_string(seed) + "\n";
-    if (!seconds.empty()) std::cout << name << std::flush;
-    const tally one = world<Framework>{seed}.play();
-    if (!one.is_right()) std::cout << "Not right: " << name << std::flush;
-    all += one;
-  }
-  all.ends["rounds"] = played;
-  return all;
+tally play_with(std::uint32_t seed, int rounds) {
+  return play_rounds([](std::uint32_t each) { return world<Framework>{each}.play(); }, seed,
+                     rounds);
 }
 
 void check(const tally& all) {
@@ -618,27 +535,24 @@ void check(const tally& all) {
   CHECK(all.lost == 0);
   CHECK(all.left_behind == 0);
   CHECK(all.changed_blocks == 0);
-  std::cout << all.started << " steps, " << all.finished << " finished, " << all.failed
-            << " of them failed, " << all.dropped << " dropped";
-  for (const auto& [kind, count] : all.ends) std::cout << ", " << kind << ' ' << count;
-  std::cout << std::endl;
+  all.print();
 }
 
 }  // namespace
 
 TEST_CASE("Tasks end at random, and nothing is left behind", "[rdma_destroy_id][ibv_destroy_cq]") {
-  check(play_rounds<by_tasks>(1, 12));
+  check(play_with<by_tasks>(1, 12));
 }
 
 TEST_CASE("Coroutines of Asio end at random, and nothing is left behind",
           "[rdma_destroy_id][ibv_destroy_cq]") {
-  check(play_rounds<by_asio>(1, 12));
+  check(play_with<by_asio>(1, 12));
 }
 
 TEST_CASE("Loops on two threads end at random, and nothing is left behind",
           "[rdma_destroy_id][ibv_destroy_cq]") {
-  auto other = std::async(std::launch::async, [] { return play_rounds<by_asio>(1001, 4); });
-  tally all = play_rounds<by_tasks>(2001, 4);
+  auto other = std::async(std::launch::async, [] { return play_with<by_asio>(1001, 4); });
+  tally all = play_with<by_tasks>(2001, 4);
   all += other.get();
   check(all);
 }

@@ -4,24 +4,19 @@
 // are on one loop, on two threads, or in two processes of which one is killed. A round is made by
 // its seed.
 //
-//   ADVERB_ENDS_SEED=N      runs the round of this seed, and no other
-//   ADVERB_ENDS_SECONDS=N   runs rounds for this long, each with the next seed
-//
-// tests/device/random_ends --channels does so under the address sanitizer and the thread sanitizer.
+// tests/device/random_ends --channels runs them under the address sanitizer and the thread
+// sanitizer.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <future>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,39 +31,19 @@
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
+#include <support/numbered_bytes.hpp>
 
 #include "cm/async_side.hpp"
 #include "cm/child_process.hpp"
+#include "cm/random_ends.hpp"
 
 namespace {
 
 using namespace async_test;
+using namespace random_ends;
+using channel_test::fill;
+using channel_test::is_filled;
 using namespace std::chrono_literals;
-
-class chance {
- public:
-  explicit chance(std::uint32_t seed) : engine_{seed} {}
-  /// Returns a number from 0 to `end` - 1.
-  [[nodiscard]] std::uint32_t below(std::uint32_t end) {
-    return static_cast<std::uint32_t>(engine_() % end);
-  }
-  [[nodiscard]] bool one_in(std::uint32_t count) { return below(count) == 0; }
-  [[nodiscard]] std::uint32_t seed() { return static_cast<std::uint32_t>(engine_()); }
-
- private:
-  std::mt19937 engine_;
-};
-
-/// The bytes of a message follow from its number.
-void fill(std::span<std::byte> bytes, std::uint64_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<std::byte>(number * 29 + i * 5 + i / 256);
-}
-[[nodiscard]] bool is_filled(std::span<const std::byte> bytes, std::uint64_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != static_cast<std::byte>(number * 29 + i * 5 + i / 256)) return false;
-  return true;
-}
 
 /// Memory of a channel in blocks. A block that its step has given back is filled with a pattern,
 /// which nothing may change until it is taken again.
@@ -134,67 +109,25 @@ struct account {
   bool is_kept = false;
 };
 
-struct tally {
-  int started = 0;
-  int finished = 0;
-  /// Steps whose frame was destroyed.
-  int dropped = 0;
-  int failed = 0;
+struct tally : step_tally {
   int messages = 0;
   int wrong_content = 0;
   int wrong_order = 0;
   /// Messages that are lost although they were confirmed, or arrived although they were not sent.
   int lost = 0;
-  int changed_blocks = 0;
-  int left_behind = 0;
-  /// The number of times that each kind of end was chosen.
-  std::map<std::string_view, int> ends;
 
   [[nodiscard]] bool is_right() const {
-    return started == finished + dropped &&
-           wrong_content + wrong_order + lost + changed_blocks + left_behind == 0;
+    return step_tally::is_right() && started == finished + dropped &&
+           wrong_content + wrong_order + lost == 0;
   }
   tally& operator+=(const tally& other) {
-    started += other.started;
-    finished += other.finished;
-    dropped += other.dropped;
-    failed += other.failed;
+    step_tally::operator+=(other);
     messages += other.messages;
     wrong_content += other.wrong_content;
     wrong_order += other.wrong_order;
     lost += other.lost;
-    changed_blocks += other.changed_blocks;
-    left_behind += other.left_behind;
-    for (const auto& [kind, count] : other.ends) ends[kind] += count;
     return *this;
   }
-};
-
-/// A step in progress.
-class in_progress {
- public:
-  explicit in_progress(tally& in) : tally_{&in} { ++tally_->started; }
-  in_progress(const in_progress&) = delete;
-  in_progress& operator=(const in_progress&) = delete;
-  ~in_progress() { ++(is_done_ ? tally_->finished : tally_->dropped); }
-  void finish() { is_done_ = true; }
-
- private:
-  tally* tally_;
-  bool is_done_ = false;
-};
-
-/// Calls a function at its end.
-template <class Function>
-class finally {
- public:
-  explicit finally(Function function) : function_{std::move(function)} {}
-  finally(const finally&) = delete;
-  finally& operator=(const finally&) = delete;
-  ~finally() { function_(); }
-
- private:
-  Function function_;
 };
 
 /// The way in which a process kills itself, if it is to.
@@ -606,39 +539,30 @@ tally play_in_two_processes(std::uint32_t seed, messages::network over) {
   return all;
 }
 
-/// Runs rounds for as long as the environment requests, else a few.
+/// Plays rounds, each over both networks.
 template <class Play>
 void check_rounds(const Play& play, std::uint32_t seed, int rounds) {
-  const std::string seconds = environment("ADVERB_ENDS_SECONDS");
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds{std::stoi("0" + seconds)};
-  const std::string chosen = environment("ADVERB_ENDS_SEED");
-  if (!chosen.empty()) seed += static_cast<std::uint32_t>(std::stoul(chosen)) - 1;
-  if (!chosen.empty() && seconds.empty()) rounds = 1;
-  tally all;
-  int played = 0;
-  for (; played < rounds || std::chrono::steady_clock::now() < end; ++played, ++seed) {
-    const std::string name = "ADVERB_ENDS_SEED=" + std::to_string(seed) + "\n";
-    if (!seconds.empty()) std::cout << name << std::flush;
-    for (const messages::network over : {messages::network::rdma, messages::network::tcp}) {
-      const tally one = play(seed, over);
-      if (!one.is_right())
-        std::cout << "Not right over " << (over == messages::network::tcp ? "TCP" : "RDMA") << ": "
-                  << name << std::flush;
-      all += one;
-    }
-  }
-  all.ends["rounds"] = played;
+  const tally all = play_rounds(
+      [&](std::uint32_t each) {
+        tally both;
+        for (const messages::network over : {messages::network::rdma, messages::network::tcp}) {
+          const tally one = play(each, over);
+          if (!one.is_right())
+            std::cout << "Over " << (over == messages::network::tcp ? "TCP" : "RDMA") << ":\n";
+          both += one;
+        }
+        return both;
+      },
+      seed, rounds);
   CHECK(all.started == all.finished + all.dropped);
+  CHECK(all.finished_again == 0);
   CHECK(all.wrong_content == 0);
   CHECK(all.wrong_order == 0);
   CHECK(all.lost == 0);
   CHECK(all.changed_blocks == 0);
   CHECK(all.left_behind == 0);
-  std::cout << all.messages << " messages, " << all.started << " steps, " << all.failed
-            << " of them failed, " << all.dropped << " dropped";
-  for (const auto& [kind, count] : all.ends) std::cout << ", " << kind << ' ' << count;
-  std::cout << std::endl;
+  std::cout << all.messages << " messages, ";
+  all.print();
 }
 
 }  // namespace

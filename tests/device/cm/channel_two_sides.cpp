@@ -26,11 +26,14 @@
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
 #include <support/catch.hpp>
+#include <support/numbered_bytes.hpp>
 
 #include "cm/async_side.hpp"
 #include "cm/guest.hpp"
 
 using namespace async_test;
+using channel_test::fill;
+using channel_test::is_filled;
 using namespace std::chrono_literals;
 
 namespace {
@@ -71,16 +74,6 @@ struct exchanged {
 [[nodiscard]] std::size_t size_of(std::uint32_t number) {
   return number % 8 == 7 ? longest - number % 1000 : std::size_t{4} + number % 200;
 }
-void fill(std::span<std::byte> bytes, std::uint32_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<std::byte>(number * 13 + i * 3 + i / 256);
-}
-[[nodiscard]] bool is_filled(std::span<const std::byte> bytes, std::uint32_t number) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != static_cast<std::byte>(number * 13 + i * 3 + i / 256)) return false;
-  return true;
-}
-
 /// Returns true if the message with this number is to be sent.
 using go_on = std::function<bool(std::uint32_t)>;
 

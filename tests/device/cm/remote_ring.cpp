@@ -65,6 +65,14 @@ async::task<ring_description> ask_for_ring(const async::connection& reader) {
   co_return ring_description::decode(answer.bytes().first<ring_description::encoded_size>());
 }
 
+/// Reads numbered records from a ring to its end.
+async::task<> read_all(const async::connection& writer, std::uint32_t slots, std::uint64_t& read,
+                       bool& are_right) {
+  const remote_ring<record>::reader in{writer, {.slots = slots}};
+  co_await describe_to(writer, in.description());
+  while (const auto each = co_await in.next()) are_right = is_numbered(*each, read++) && are_right;
+}
+
 /// A loop with a reader that accepts and a writer that connects.
 struct both_sides : side {
   template <class Reader, class Writer>
@@ -90,27 +98,21 @@ TEST_CASE("A ring carries every entry once, in the order in which they were publ
   constexpr std::uint64_t total = 500;
   std::uint64_t read = 0;
   bool are_right = true;
-  both.run_both(
-      [&](async::connection& client) -> async::task<> {
-        remote_ring<record>::reader in{client, {.slots = 16}};
-        co_await describe_to(client, in.description());
-        while (const auto each = co_await in.next())
-          are_right = is_numbered(*each, read++) && are_right;
-      },
-      [&](async::connection& server) -> async::task<> {
-        const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
-        for (std::uint64_t each = 0; each < total; ++each) {
-          co_await out.room();
-          out.claim() = numbered(each);
-          if (each % 5 == 4) out.publish();
-        }
-        co_await out.drain();
-        CHECK(out.free() == 16);
-        CHECK(out.in_flight() == 0);
-        co_await out.close();
-        CHECK(out.try_claim() == nullptr);
-        co_await server.disconnect();
-      });
+  both.run_both([&](async::connection& client) { return read_all(client, 16, read, are_right); },
+                [&](async::connection& server) -> async::task<> {
+                  const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+                  for (std::uint64_t each = 0; each < total; ++each) {
+                    co_await out.room();
+                    out.claim() = numbered(each);
+                    if (each % 5 == 4) out.publish();
+                  }
+                  co_await out.drain();
+                  CHECK(out.free() == 16);
+                  CHECK(out.in_flight() == 0);
+                  co_await out.close();
+                  CHECK(out.try_claim() == nullptr);
+                  co_await server.disconnect();
+                });
   CHECK(are_right);
   CHECK(read == total);
 }
@@ -238,7 +240,8 @@ TEST_CASE("A writer gets any number of slots that the reader has freed while it 
           const auto next = co_await in.next();
           rounds += next->number == freed ? 1 : 0;
         }
-        CHECK_FALSE(co_await in.next());
+        const auto none = co_await in.next();
+        CHECK_FALSE(none);
       },
       [&](async::connection& server) -> async::task<> {
         const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
@@ -262,27 +265,21 @@ TEST_CASE("A batch that is longer than the send queue is written in order",
   few.max_send_wr = 4;
   std::uint64_t read = 0;
   bool are_right = true;
-  both.run_both(
-      [&](async::connection& client) -> async::task<> {
-        remote_ring<record>::reader in{client, {.slots = 60}};
-        co_await describe_to(client, in.description());
-        while (const auto each = co_await in.next())
-          are_right = is_numbered(*each, read++) && are_right;
-      },
-      [&](async::connection& server) -> async::task<> {
-        const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
-        std::uint64_t each = 0;
-        while (each < 300) {
-          record* const claimed = out.try_claim();
-          if (claimed != nullptr)
-            *claimed = numbered(each++);
-          else
-            co_await out.room();
-        }
-        co_await out.close();
-        co_await server.disconnect();
-      },
-      few);
+  both.run_both([&](async::connection& client) { return read_all(client, 60, read, are_right); },
+                [&](async::connection& server) -> async::task<> {
+                  const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+                  std::uint64_t each = 0;
+                  while (each < 300) {
+                    record* const claimed = out.try_claim();
+                    if (claimed != nullptr)
+                      *claimed = numbered(each++);
+                    else
+                      co_await out.room();
+                  }
+                  co_await out.close();
+                  co_await server.disconnect();
+                },
+                few);
   CHECK(are_right);
   CHECK(read == 300);
 }
