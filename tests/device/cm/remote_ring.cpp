@@ -416,6 +416,41 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the waits of its connection a
       });
 }
 
+TEST_CASE("Published entries that wait for the send queue outlast the cancellation of waits") {
+  both_sides both;
+  async::connection_options few = for_rings;
+  few.max_send_wr = 4;
+  std::uint64_t read = 0;
+  both.run_both(
+      [&](async::connection& client) -> async::task<> {
+        remote_ring<record>::reader in{client, {.slots = 32}};
+        co_await describe_to(client, in.description());
+        while (const auto each = co_await in.next()) read += is_numbered(*each, read) ? 1 : 0;
+        co_await client.disconnect();
+      },
+      [&](async::connection& server) -> async::task<> {
+        const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+        for (std::uint64_t each = 0; each < 8; ++each) {
+          record* claimed = out.try_claim();
+          // The send queue is full.
+          if (claimed == nullptr) {
+            server.cancel_waits();
+            std::error_code why;
+            co_await out.room().report_to(why);
+            claimed = &out.claim();
+          }
+          *claimed = numbered(each);
+          out.publish();
+        }
+        server.cancel_waits();
+        co_await out.drain();
+        co_await out.close();
+        co_await server.disconnect();
+      },
+      few);
+  CHECK(read == 8);
+}
+
 TEST_CASE("A ring outlives its connection, and reports that") {
   both_sides both;
   std::error_code why;

@@ -67,6 +67,10 @@ class link_attachment {
   link_attachment(const link_attachment&) = delete;
   link_attachment& operator=(const link_attachment&) = delete;
   virtual ~link_attachment() = default;
+
+  /// The program ends the waits for the link with ECANCELED. What the attachment itself waits for
+  /// is resumed, too.
+  virtual void cancel_waits() noexcept = 0;
 };
 
 /// Moves a queue pair to ERR, which flushes its requests. Wraps: ibv_modify_qp(3).

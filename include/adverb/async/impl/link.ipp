@@ -83,6 +83,7 @@ ADVERB_FUNC void link::cancel_waits() noexcept {
   while (!inbox_.waiters().empty()) cancelled_.take_first_of(inbox_.waiters());
   while (!ends_.empty()) cancelled_.take_first_of(ends_);
   if (!cancelled_.empty()) schedule();
+  if (attachment_ != nullptr) attachment_->cancel_waits();
 }
 
 ADVERB_FUNC void link::detach() noexcept {

@@ -256,7 +256,7 @@ class ring_writer final : public ring_end {
   }
   /// Writes what was claimed, with one doorbell. If the send queue has no room, that waits for it.
   void publish() noexcept {
-    if (published_ == claimed_) return;
+    if (posted_ == claimed_) return;
     published_ = claimed_;
     flush();
   }
@@ -382,6 +382,8 @@ class ring_port final : public link_attachment {
   /// Takes the result of a post. Returns false if there was no room. Ends the connection if it
   /// failed.
   bool check(const send_window_result& posted) noexcept;
+
+  void cancel_waits() noexcept override;
 
   // For the taker of messages.
   void take_message(receive_block& block) noexcept;

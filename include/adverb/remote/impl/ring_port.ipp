@@ -297,6 +297,7 @@ ADVERB_FUNC bool ring_port::room_wait::resume(async::waiter& which) {
   ring_port& port = *self.owner;
   if (std::exchange(self.is_cancelled, false)) {
     self.leave();
+    port.flush();
     return true;
   }
   if (port.link_->is_open() && !port.post_due()) return false;
@@ -363,14 +364,14 @@ ADVERB_FUNC void ring_port::violate(ring_violation which) noexcept {
 }
 
 ADVERB_FUNC void ring_port::messages_ended() noexcept {
-  if (!link_->has_no_more_messages()) {
-    // `connection::cancel_waits` ends the steps, and not the ring.
-    has_begun_ = false;
-    for (ring_end* const each : {static_cast<ring_end*>(reader_), static_cast<ring_end*>(writer_)})
-      if (each != nullptr) link_->loop().cancel(each->waiters());
-    return;
-  }
-  end();
+  if (link_->has_no_more_messages()) return end();
+  // `connection::cancel_waits` has ended the wait.
+  taker_.begin();
+}
+
+ADVERB_FUNC void ring_port::cancel_waits() noexcept {
+  for (ring_end* const each : {static_cast<ring_end*>(reader_), static_cast<ring_end*>(writer_)})
+    if (each != nullptr) link_->loop().cancel(each->waiters());
 }
 
 ADVERB_FUNC void ring_port::end() noexcept {
