@@ -300,6 +300,16 @@ class [[nodiscard]] send_window {
         return no_room(chain.count);
       assume_engine();
       const detail::signaled_in_chain signaled{chain.first, chain.count};
+      if constexpr (requires { prepared_type::is_unsignaled; }) {
+        if (credits_.stays_in_stretch(chain.count)) [[likely]] {
+          const post_result posted = engine_.post(std::as_const(prepared));
+          if (posted) [[likely]]
+            credits_.count_unsignaled(chain.count);
+          else
+            count_refused(signaled, posted.accepted().value_or(unknown));
+          return posted;
+        }
+      }
       const unsigned flags = chain.last->send_flags;
       if (credits_.is_last_due(signaled)) chain.last->send_flags = flags | signal;
       const post_result posted = engine_.post(std::as_const(prepared));

@@ -75,14 +75,7 @@ class ring_operation : public async::cancellable_waiter {
   explicit ring_operation(End& of) noexcept : cancellable_waiter{&resume}, end_{&of} {}
 
   /// Starts it. Returns false if it has finished already.
-  [[nodiscard]] bool start() {
-    end_->begin();
-    if (is_met() || end_->has_ended()) return false;
-    static_cast<Derived&>(*this).not_met();
-    if (is_met() || end_->has_ended()) return false;
-    end_->waiters().push_back(*this);
-    return true;
-  }
+  [[nodiscard, gnu::always_inline]] bool start() { return !is_met() && wait(); }
 
  protected:
   [[nodiscard]] End& end() const noexcept { return *end_; }
@@ -94,6 +87,14 @@ class ring_operation : public async::cancellable_waiter {
 
  private:
   [[nodiscard]] bool is_met() const noexcept { return static_cast<const Derived&>(*this).is_met(); }
+  bool wait() {
+    end_->begin();
+    if (is_met() || end_->has_ended()) return false;
+    static_cast<Derived&>(*this).not_met();
+    if (is_met() || end_->has_ended()) return false;
+    end_->waiters().push_back(*this);
+    return true;
+  }
   static bool resume(async::waiter& which) {
     auto& self = static_cast<Derived&>(which);
     if (!self.is_met() && !self.is_cancelled() && !self.end().has_ended()) {
@@ -340,9 +341,7 @@ class remote_ring {
     /// Claims a slot, and returns the entry to fill. Null if none is free.
     [[nodiscard]] T* try_claim() const noexcept {
       check_typed<T*>();
-      detail::ring_writer& end = end_.get();
-      end.begin();
-      return reinterpret_cast<T*>(end.claim(sizeof(T)));
+      return reinterpret_cast<T*>(end_.get().claim(sizeof(T)));
     }
     /// Claims a slot for an entry of `size` bytes, and returns them. They are valid until
     /// `publish`. Fails with ENOBUFS if none is free, and with EMSGSIZE if a slot is shorter.
@@ -354,7 +353,6 @@ class remote_ring {
         detail::report_long_entry(end, size, policy);
         return {};
       }
-      end.begin();
       std::byte* const claimed = end.claim(static_cast<std::uint32_t>(size));
       if (claimed == nullptr) [[unlikely]] {
         detail::report_no_room(end, policy);

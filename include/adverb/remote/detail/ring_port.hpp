@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,8 +16,8 @@
 #include <adverb/core/failure.hpp>
 #include <adverb/remote/detail/ring_slots.hpp>
 #include <adverb/remote/ring_description.hpp>
-#include <adverb/request/prepared_request.hpp>
 #include <adverb/request/requests.hpp>
+#include <adverb/request/send_chain.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -164,61 +163,16 @@ class ring_reader final : public ring_end {
   ring_description description_;
 };
 
-/// The requests of the claims that are not posted: each is used again when the send queue has had
-/// it.
-class ring_batch {
-  using write_type = decltype(write_with_immediate(std::declval<ring_description::memory_type>(),
-                                                   immediate{}, std::declval<const_buffer>()));
-  using notice_type = decltype(send(std::declval<const_buffer>()));
+/// A batch of writes, and over iWARP the notice behind them.
+struct ring_batch : send_chain<64> {
+  /// For the send window.
+  static constexpr bool is_unsignaled = true;
+};
 
- public:
-  /// For `post`: the types of the requests.
-  using prepared_requests = request_list<write_type, notice_type>;
-  /// For `post`: true for a single request.
-  static constexpr bool is_just_one = false;
-  /// The last request is linked to others.
-  static constexpr bool is_cut_for_post = true;
-
-  /// Prepares `count` writes, a power of two. Over iWARP they carry no immediate data, and a notice
-  /// follows them.
-  ring_batch(std::uint32_t count, bool has_notice, const ring_description::memory_type& target,
-             const_buffer source, async::operation* id);
-
-  /// Returns the number of requests.
-  [[nodiscard]] std::uint32_t size() const noexcept { return mask_ + 1; }
-  /// Returns true if a notice follows the writes.
-  [[nodiscard]] bool has_notice() const noexcept { return has_notice_; }
-  [[nodiscard]] linked_request<write_type>& operator[](std::uint32_t number) noexcept {
-    return writes_[number & mask_];
-  }
-  /// Selects the writes to post.
-  void select(std::uint32_t first, std::uint32_t count) noexcept {
-    first_ = first;
-    count_ = count;
-  }
-  /// Sets the notice behind these writes.
-  void set_notice(const_buffer notice) noexcept {
-    notice_.payload(notice);
-    (*this)[first_ + count_ - 1].link_to(notice_.for_post());
-  }
-  /// Takes the notice away.
-  void unset_notice() noexcept {
-    (*this)[first_ + count_ - 1].link_to((*this)[first_ + count_].for_post());
-  }
-  /// Returns the C structs for a post.
-  [[nodiscard]] request_chain<ibv_send_wr> chain() const noexcept {
-    ibv_send_wr* const first = writes_[first_ & mask_].for_post();
-    if (has_notice_) return chain_between(first, notice_.for_post(), std::size_t{count_} + 1);
-    return chain_between(first, writes_[(first_ + count_ - 1) & mask_].for_post(), count_);
-  }
-
- private:
-  std::vector<linked_request<write_type>> writes_;
-  linked_request<notice_type> notice_;
-  std::uint32_t mask_;
-  bool has_notice_;
-  std::uint32_t first_ = 0;
-  std::uint32_t count_ = 1;
+/// A claim that is not posted.
+struct ring_claim {
+  std::uint32_t place = 0;
+  std::uint32_t size = 0;
 };
 
 /// The writer's end of a ring.
@@ -247,18 +201,15 @@ class ring_writer final : public ring_end {
     if (slots_.free() == 0 || (claimed_ - posted_ >= most_unposted_ && !make_room())) [[unlikely]]
       return nullptr;
     const ring_place place = slots_.claim();
-    const std::size_t offset = std::size_t{place.slot} * description_.distance;
-    (*batch_)[claimed_++]
-        .move_remote(description_.memory.unchecked_slice(offset, size))
-        .move_payload(buffer_.unchecked_slice(offset, size))
-        .immediate(static_cast<immediate>(place.encode()));
-    return bytes_ + offset;
+    claim_at(claimed_++) = {.place = place.encode(), .size = size};
+    return bytes_ + offset_of(place);
   }
   /// Writes what was claimed, with one doorbell. If the send queue has no room, that waits for it.
   void publish() noexcept {
     if (posted_ == claimed_) return;
     published_ = claimed_;
-    flush();
+    if (!is_ready() || !post_writes()) [[unlikely]]
+      flush();
   }
   /// Requests the next acknowledgement for a wait for this many slots, unless one is requested. The
   /// reader acknowledges a quarter of the slots without a request.
@@ -284,7 +235,7 @@ class ring_writer final : public ring_end {
   [[nodiscard]] ring_violation take_back(ring_place freed) noexcept {
     return slots_.take_back(freed);
   }
-  /// Posts what was published. Returns false if there is no room.
+  /// Posts what was published, and notes. Returns false if there is no room.
   [[nodiscard]] bool post_due() noexcept;
 
  private:
@@ -292,10 +243,27 @@ class ring_writer final : public ring_end {
 
   void flush() noexcept;
   [[gnu::cold]] [[nodiscard]] bool make_room() noexcept;
+  /// Returns true if nothing waits for room in the send queue, as far as that is fast to see.
+  [[nodiscard]] inline bool is_ready() const noexcept;
+  /// Posts what was published. Returns false if there is no room.
   [[nodiscard]] bool post_writes() noexcept;
   /// Sends a frame without places. Returns false if there is no room.
   [[nodiscard]] bool post_note(std::byte type) noexcept;
-  /// Posts these writes, and the notice behind them.
+  [[nodiscard]] ring_claim& claim_at(std::uint32_t number) noexcept {
+    return claims_[number & (claims_.size() - 1)];
+  }
+  [[nodiscard]] std::size_t offset_of(ring_place place) const noexcept {
+    return std::size_t{place.slot} * description_.distance;
+  }
+  /// Returns the write of a claim.
+  [[nodiscard]] auto write_of(const ring_claim& which) const noexcept {
+    const std::size_t offset = offset_of(ring_place::decode(which.place));
+    return write_with_immediate(description_.memory.unchecked_slice(offset, which.size),
+                                static_cast<immediate>(which.place),
+                                buffer_.unchecked_slice(offset, which.size));
+  }
+  [[nodiscard]] send_window_result post_batch(std::uint32_t count);
+  /// The same over iWARP: the writes carry no immediate data, and a notice follows.
   [[nodiscard]] send_window_result post_with_notice(std::uint32_t count);
 
   ring_writer_slots slots_;
@@ -303,14 +271,16 @@ class ring_writer final : public ring_end {
   async::loop_memory memory_;
   const_buffer buffer_;
   std::byte* bytes_ = nullptr;
-  /// Valid once the constructor has succeeded.
-  std::optional<ring_batch> batch_;
+  ring_batch batch_;
+  /// A power of two.
+  std::vector<ring_claim> claims_;
   /// Numbers of entries, modulo 2^32.
   std::uint32_t claimed_ = 0;
   std::uint32_t published_ = 0;
   std::uint32_t posted_ = 0;
   /// 0 once it is closed.
   std::uint32_t most_unposted_ = 0;
+  bool has_notice_ = false;
   /// The number of slots that the reader acknowledges without a request.
   std::uint32_t at_once_ = 0;
   phase phase_ = phase::open;
@@ -426,6 +396,9 @@ class ring_port final : public link_attachment {
 inline void ring_end::begin() {
   if (port_ != nullptr) [[likely]]
     port_->begin();
+}
+inline bool ring_writer::is_ready() const noexcept {
+  return port_ != nullptr && port_->link().is_ready();
 }
 inline bool ring_reader::is_finished() const noexcept {
   return slots_.is_finished() && (has_ended() || (slots_.freed() == 0 && port_->has_sent_frames()));

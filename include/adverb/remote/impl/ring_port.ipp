@@ -77,20 +77,6 @@ ADVERB_FUNC bool ring_reader::post_due() noexcept {
 
 // The writer's end.
 
-ADVERB_FUNC ring_batch::ring_batch(std::uint32_t count, bool has_notice,
-                                   const ring_description::memory_type& target, const_buffer source,
-                                   async::operation* id)
-    : writes_(count,
-              linked_request<write_type>{write_with_immediate(target, immediate{}, source).id(id)}),
-      notice_{send(source).id(id)},
-      mask_{count - 1},
-      has_notice_{has_notice} {
-  for (std::uint32_t each = 0; each < count; ++each) {
-    writes_[each].link_to(writes_[(each + 1) & mask_].for_post());
-    if (has_notice) writes_[each].for_post()->opcode = IBV_WR_RDMA_WRITE;
-  }
-}
-
 ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
                                      const ring_description& of_reader, on_failure policy)
     : ring_end{of, link.loop()},
@@ -101,10 +87,9 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
   if (policy.failed()) return;
   bytes_ = memory_.bytes().data();
   buffer_ = memory_.slice(0, of_reader.slot_size, policy);
-  const std::uint32_t longest = std::min(of_reader.slots, link.sends().size());
-  batch_.emplace(std::bit_floor(longest), is_iwarp(link.device().context), description_.memory,
-                 buffer_, link.sends().unattended());
-  most_unposted_ = batch_->size();
+  most_unposted_ = std::bit_floor(std::min(of_reader.slots, link.sends().size()));
+  claims_.resize(most_unposted_);
+  has_notice_ = is_iwarp(link.device().context);
   // Each acknowledgement but the one that ends a stall names as many slots as fit, or a quarter.
   at_once_ = ring_sizes::freed_at_once(of_reader.slots);
   of.add(*this, ring_sizes::writer_receives(of_reader.slots), policy);
@@ -125,38 +110,55 @@ ADVERB_FUNC bool ring_writer::make_room() noexcept {
   return claimed_ - posted_ < most_unposted_;
 }
 
+ADVERB_FUNC send_window_result ring_writer::post_batch(std::uint32_t count) {
+  auto& sends = port_->link().sends();
+  batch_.clear();
+  for (std::uint32_t i = 0; i < count; ++i)
+    static_cast<void>(batch_.add(write_of(claim_at(posted_ + i)).id(sends.unattended())));
+  return sends.post_prepared(batch_);
+}
+
 ADVERB_FUNC send_window_result ring_writer::post_with_notice(std::uint32_t count) {
+  auto& sends = port_->link().sends();
   const std::span bytes = port_->begin_frame(ring_frame::written, count);
+  batch_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
-    const ibv_send_wr& each = (*batch_)[posted_ + i].native();
-    const std::uint32_t numbers[] = {
-        swap_little_endian(swap_network_order(static_cast<std::uint32_t>(each.imm_data))),
-        swap_little_endian(each.sg_list->length)};
+    const ring_claim& each = claim_at(posted_ + i);
+    const std::uint32_t numbers[] = {swap_little_endian(each.place), swap_little_endian(each.size)};
     std::memcpy(&bytes[ring_frame::front + std::size_t{i} * 8], numbers, 8);
+    const std::size_t offset = offset_of(ring_place::decode(each.place));
+    static_cast<void>(batch_.add(write(description_.memory.unchecked_slice(offset, each.size),
+                                       buffer_.unchecked_slice(offset, each.size))
+                                     .id(sends.unattended())));
   }
-  batch_->set_notice(port_->frame(ring_frame::front + std::size_t{count} * 8));
-  const send_window_result posted = port_->link().sends().post_prepared(*batch_);
-  batch_->unset_notice();
+  const const_buffer notice = port_->frame(ring_frame::front + std::size_t{count} * 8);
+  static_cast<void>(batch_.add(send(notice).id(sends.unattended())));
+  const send_window_result posted = sends.post_prepared(batch_);
   if (posted) port_->frame_posted();
   return posted;
 }
 
 ADVERB_FUNC bool ring_writer::post_writes() noexcept {
   auto& sends = port_->link().sends();
-  const bool has_notice = batch_->has_notice();
+  if (published_ - posted_ == 1 && !has_notice_) [[likely]] {
+    const ring_claim& only = claim_at(posted_);
+    const send_window_result posted = sends.post(write_of(only));
+    if (!posted) [[unlikely]]
+      return port_->check(posted);
+    ++posted_;
+    slots_.publish(ring_place::decode(only.place));
+    return true;
+  }
   while (posted_ != published_) {
     const std::uint32_t room = sends.available();
-    std::uint32_t count = std::min(published_ - posted_, room);
-    if (has_notice) [[unlikely]]
+    std::uint32_t count =
+        std::min({published_ - posted_, room, static_cast<std::uint32_t>(ring_batch::capacity())});
+    if (has_notice_) [[unlikely]]
       count = std::min({count, room - std::min(room, 1U), ring_frame::most_written});
     if (count == 0) return false;
-    batch_->select(posted_, count);
-    const send_window_result posted =
-        has_notice ? post_with_notice(count) : sends.post_prepared(*batch_);
+    const send_window_result posted = has_notice_ ? post_with_notice(count) : post_batch(count);
     if (!port_->check(posted)) return false;
-    for (; count != 0; --count, ++posted_)
-      slots_.publish(ring_place::decode(
-          swap_network_order(static_cast<std::uint32_t>((*batch_)[posted_].native().imm_data))));
+    for (; count != 0; --count) slots_.publish(ring_place::decode(claim_at(posted_++).place));
   }
   return true;
 }
@@ -342,15 +344,15 @@ ADVERB_FUNC ring_violation ring_port::take_frame(std::span<const std::byte> byte
   if (is_freed ? writer_ == nullptr : reader_ == nullptr)
     return is_freed ? ring_violation::none : ring_violation::no_ring;
   if (is_note) reader_->note(bytes[0]);
-  auto violated = ring_violation::none;
-  for (std::size_t i = 0; i < count && violated == ring_violation::none; ++i) {
-    std::span<const std::byte> at = bytes.subspan(ring_frame::front + i * each, each);
-    const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(at.first<4>()));
-    violated = is_freed
-                   ? writer_->take_back(place)
-                   : reader_->arrive(place, load_little_endian<0, std::uint32_t>(at.last<4>()));
+  for (bytes = bytes.subspan(ring_frame::front); !bytes.empty(); bytes = bytes.subspan(each)) {
+    const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(bytes.first<4>()));
+    const auto violated =
+        is_freed ? writer_->take_back(place)
+                 : reader_->arrive(place, load_little_endian<4, std::uint32_t>(bytes.first<8>()));
+    if (violated != ring_violation::none) [[unlikely]]
+      return violated;
   }
-  return violated;
+  return ring_violation::none;
 }
 
 ADVERB_FUNC void ring_port::violate(ring_violation which) noexcept {
