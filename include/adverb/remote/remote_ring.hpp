@@ -341,7 +341,9 @@ class remote_ring {
     /// Claims a slot, and returns the entry to fill. Null if none is free.
     [[nodiscard]] T* try_claim() const noexcept {
       check_typed<T*>();
-      return reinterpret_cast<T*>(end_.get().claim(sizeof(T)));
+      detail::ring_writer& end = end_.get();
+      end.begin();
+      return reinterpret_cast<T*>(end.claim(sizeof(T)));
     }
     /// Claims a slot for an entry of `size` bytes, and returns them. They are valid until
     /// `publish`. Fails with ENOBUFS if none is free, and with EMSGSIZE if a slot is shorter.
@@ -353,6 +355,7 @@ class remote_ring {
         detail::report_long_entry(end, size, policy);
         return {};
       }
+      end.begin();
       std::byte* const claimed = end.claim(static_cast<std::uint32_t>(size));
       if (claimed == nullptr) [[unlikely]] {
         detail::report_no_room(end, policy);

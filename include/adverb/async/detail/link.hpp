@@ -68,8 +68,8 @@ class link_attachment {
   link_attachment& operator=(const link_attachment&) = delete;
   virtual ~link_attachment() = default;
 
-  /// The program ends the waits for the link with ECANCELED. What the attachment itself waits for
-  /// is resumed, too.
+  /// The program ends the waits for the link with ECANCELED. The waits of the attachment itself are
+  /// resumed, too.
   virtual void cancel_waits() noexcept = 0;
 };
 

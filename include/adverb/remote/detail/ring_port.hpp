@@ -311,10 +311,8 @@ class ring_port final : public link_attachment {
   [[nodiscard]] reliable_link& link() const noexcept { return *link_; }
   /// Begins to take the messages.
   void begin() {
-    if (has_begun_) [[likely]]
-      return;
-    has_begun_ = true;
-    taker_.begin();
+    if (!has_begun_) [[unlikely]]
+      begin_now();
   }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Reports why it has ended.
@@ -367,6 +365,7 @@ class ring_port final : public link_attachment {
     ring_port* owner;
   };
 
+  [[gnu::cold]] void begin_now();
   static void frame_sent(async::operation& which, const completion& each);
   template <class End>
   void add_to(End*& place, End& added, std::uint32_t receives, on_failure policy);

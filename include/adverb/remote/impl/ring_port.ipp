@@ -218,6 +218,11 @@ ADVERB_FUNC ring_port* ring_port::of(reliable_link& link, on_failure policy) {
   return static_cast<ring_port*>(link.attachment());
 }
 
+[[gnu::noinline]] ADVERB_FUNC void ring_port::begin_now() {
+  has_begun_ = true;
+  taker_.begin();
+}
+
 template <class End>
 void ring_port::add_to(End*& place, End& added, std::uint32_t receives, on_failure policy) {
   const std::uint32_t there = link_->receives();
