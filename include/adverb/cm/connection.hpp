@@ -91,11 +91,14 @@ class [[nodiscard]] connection {
   /// the channel is shared.
   ///
   /// - `disconnected`: either side has ended the connection.
+  /// - `rejected`: the peer's process ended before its kernel had confirmed the connection.
   /// - `timewait_exit`: follows some time after `disconnected`.
   /// - `device_removal`: every object on the device must be destroyed; no other operation is
   ///   possible.
   /// - `address_change`: the local address moved to another device; the connection may no longer
   ///   work.
+  /// - `unreachable`: the hardware address of the neighbour has changed (Linux 6.0 and later); the
+  ///   connection goes on.
   [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) {
     std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
     if (next) note(*next);
@@ -103,8 +106,9 @@ class [[nodiscard]] connection {
   }
   /// Records an event from a shared channel, for `has_ended`. Ignores events of other identifiers.
   void note(const event& happened) noexcept {
-    if (happened.identifier() == session_.id && (happened.type() == event_type::disconnected ||
-                                                 happened.type() == event_type::device_removal))
+    if (happened.identifier() == session_.id &&
+        detail::meaning_of(happened.type(), detail::cm_phase::connected) ==
+            detail::event_meaning::end)
       has_ended_ = true;
   }
   /// Returns true if an event that was taken has ended the connection or removed its device.
@@ -177,9 +181,11 @@ class [[nodiscard]] connection {
     if (has_ended_) return;
     const auto ended_by = [&](const event& happened) {
       note(happened);
-      const bool well = happened.type() == event_type::disconnected && happened.status() == 0;
-      if (!well && !detail::ends_nothing(happened))
-        detail::report_event(session_.id, happened, verb, policy);
+      if (!has_ended_) return false;
+      // A peer whose process ended during the handshake rejects the connection afterwards.
+      const bool well = happened.type() == event_type::rejected ||
+                        (happened.type() == event_type::disconnected && happened.status() == 0);
+      if (!well) detail::report_event(session_.id, happened, verb, policy);
       return well;
     };
     static_cast<void>(session_.wait(limit, verb, policy,

@@ -229,8 +229,7 @@ class [[nodiscard]] connection_request {
   /// `disconnected` also ends the step: the kernel handles messages on several processors, so the
   /// disconnect may overtake the event that establishes the connection, or that event may be lost.
   // See docs/decisions.md, "accept() returns connections that have already ended".
-  static constexpr detail::cm_step accepting{"rdma_accept", event_type::established,
-                                             event_type::disconnected};
+  static constexpr detail::cm_step accepting{"rdma_accept", detail::cm_phase::accepting};
 
   connection_request(detail::cm_session&& session, const cm::private_data& data,
                      const peer_parameters& parameters,

@@ -323,7 +323,7 @@ class [[nodiscard]] connector {
                   "this connector has no step to finish: call create_queue_pair() next");
     if (!detail::is_about(session_.id, happened, verb, policy)) return {};
     const bool ended =
-        session_.is_ended_by(happened, {verb, wanted_event()}, policy, [this](const event& failed) {
+        session_.is_ended_by(happened, {verb, phase}, policy, [this](const event& failed) {
           if (failed.is_rejection())
             rejection_ = cm::rejection{failed.reason(), failed.private_data()};
         });
@@ -385,16 +385,10 @@ class [[nodiscard]] connector {
   static constexpr const char* verb = Step == step::start              ? "rdma_resolve_addr"
                                       : Step == step::address_resolved ? "rdma_resolve_route"
                                                                        : "rdma_connect";
-  [[nodiscard]] event_type wanted_event() const noexcept {
-    if constexpr (Step == step::start)
-      return event_type::address_resolved;
-    else if constexpr (Step == step::address_resolved)
-      return event_type::route_resolved;
-    else if constexpr (Step == step::ready)
-      return pair_.answer();
-    else
-      return event_type::established;
-  }
+  static constexpr detail::cm_phase phase =
+      Step == step::start              ? detail::cm_phase::resolving_address
+      : Step == step::address_resolved ? detail::cm_phase::resolving_route
+                                       : detail::cm_phase::connecting;
 
   /// Starts the step unless it is in progress, and waits for its end. `Result` is the return type
   /// of the calling function. If it does not belong to this step, compilation has already failed.

@@ -142,19 +142,30 @@ class [[nodiscard]] listener {
   /// EINVAL if the channel is shared. Wraps: rdma_get_cm_event(3).
   [[nodiscard]] connection_request<Transport> try_next_request(
       on_failure policy = throwing{}) const {
-    return session_.take_events(verb, policy,
-                                [&](event& happened) { return take_request(happened, policy); });
+    // Events of requests that another thread takes are none of its own.
+    return session_.take_events(verb, policy, [&](event& happened) {
+      return is_about(happened) ? taken(happened, policy) : connection_request<Transport>{};
+    });
+  }
+  /// Returns true if an event of a shared channel is a request to this listener, or the end of its
+  /// device.
+  [[nodiscard]] bool is_about(const event& happened) const noexcept {
+    const bool is_request = happened.type() == event_type::connect_request;
+    const identifier_ref of = is_request ? happened.listener() : happened.identifier();
+    return of && (of == session_.id || of == ipv4_);
   }
   /// Returns the request of a `connect_request` event, and acknowledges the event. If the channel
-  /// is shared, it also receives the later events of the request. Other events are reported as
-  /// failures.
+  /// is shared, it also receives the later events of the request. Other events of the listener are
+  /// acknowledged, and reported if they end it. Fails with EINVAL if the event is about another
+  /// identifier.
   [[nodiscard]] connection_request<Transport> take_request(event& happened,
                                                            on_failure policy = throwing{}) const {
     policy.clear();
-    if (happened.type() == event_type::connect_request && happened.status() == 0)
-      return connection_request<Transport>::taken(happened, shared_channel(), policy);
-    if (!detail::ends_nothing(happened)) detail::report_event(session_.id, happened, verb, policy);
-    return {};
+    if (!is_about(happened)) {
+      static_cast<void>(detail::is_about(session_.id, happened, verb, policy));
+      return {};
+    }
+    return taken(happened, policy);
   }
 
   /// Waits for the next request and accepts it:
@@ -184,6 +195,16 @@ class [[nodiscard]] listener {
   static constexpr int most_choices_of_port = 8;
 
   static constexpr const char* verb = "listener::next_request";
+
+  [[nodiscard]] connection_request<Transport> taken(event& happened, on_failure policy) const {
+    const auto meaning = detail::meaning_of(happened.type(), detail::cm_phase::listening);
+    if (meaning == detail::event_meaning::success && happened.status() == 0)
+      return connection_request<Transport>::taken(happened, shared_channel(), policy);
+    if (meaning != detail::event_meaning::nothing)
+      detail::report_event(session_.id, happened, verb, policy);
+    happened.acknowledge();
+    return {};
+  }
 
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 

@@ -12,6 +12,7 @@
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 
+#include "cm/guest.hpp"
 #include "cm/support.hpp"
 
 using namespace adverb;
@@ -264,5 +265,41 @@ TEST_CASE("An event reports the end of the timewait", "[rdma_get_cm_event][optio
         const auto event = connection.next_event();
         REQUIRE(event);
         CHECK(event->type() == cm::event_type::timewait_exit);
+      });
+}
+
+TEST_CASE("A connection outlasts a change of the neighbour's hardware address",
+          "[rdma_get_cm_event][optional]") {
+  if (!on_two_hosts() || on_iwarp())
+    return tell_skip("a change of the neighbour", "it needs two machines with RoCE");
+  two_sides(
+      [](const rc_listener& listener) {
+        auto ready = next_ready(listener);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 1, 1);
+        auto connection = ready.accept();
+        next_success(connection.recv_cq());
+        connection.wait_disconnected(std::chrono::seconds{20});
+        connection.disconnect();
+      },
+      [](const cm::socket_address& address) {
+        auto connection = ready_for(address).connect();
+        std::array<std::byte, 8> bytes{};
+        memory_region region{connection.protection_domain(), bytes, access_right::local_write};
+        const std::string neighbour = std::string{environment("SOFTRDMA_PEER_ADDRESS")} + " dev " +
+                                      environment("SOFTRDMA_INTERFACE");
+        // The address of the peer moves to another machine, and the event follows.
+        REQUIRE(in_guest("ip neigh replace lladdr 02:00:00:00:00:99 nud reachable " + neighbour));
+        pollfd waiting{connection.file_descriptor(), POLLIN, 0};
+        REQUIRE(::poll(&waiting, 1, 10'000) == 1);
+        failure why;
+        connection.wait_disconnected(std::chrono::milliseconds{300}, why);
+        CHECK(why.code() == std::errc::timed_out);
+        CHECK(!connection.has_ended());
+        REQUIRE(in_guest("ip neigh del " + neighbour));
+        send_messages(connection, region, 1);
+        connection.disconnect();
+        CHECK(connection.has_ended());
       });
 }

@@ -119,14 +119,26 @@ TEST_CASE_METHOD(fixture, "disconnect reports a failed call and does not wait",
   CHECK(why.verb() == "rdma_disconnect");
 }
 
-TEST_CASE_METHOD(fixture, "timewait and a change of address do not end a connection") {
-  raise(RDMA_CM_EVENT_TIMEWAIT_EXIT);
-  raise(RDMA_CM_EVENT_ADDR_CHANGE);
+TEST_CASE_METHOD(fixture,
+                 "timewait, a change of address or of a neighbour do not end a connection") {
   std::error_code code;
-  connection.wait_disconnected(1ms, code);
-  CHECK(code == std::errc::timed_out);
+  for (const rdma_cm_event_type each :
+       {RDMA_CM_EVENT_TIMEWAIT_EXIT, RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_UNREACHABLE}) {
+    raise(each, each == RDMA_CM_EVENT_UNREACHABLE ? -ETIMEDOUT : 0);
+    connection.wait_disconnected(1ms, code);
+    CHECK(code == std::errc::timed_out);
+    CHECK_FALSE(connection.has_ended());
+  }
+  raise(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
   raise(RDMA_CM_EVENT_ADDR_CHANGE);
   connection.disconnect();
+}
+
+TEST_CASE_METHOD(fixture, "a rejection ends an established connection") {
+  raise(RDMA_CM_EVENT_REJECTED, 28);
+  connection.wait_disconnected(1s);
+  CHECK(connection.has_ended());
+  connection.disconnect(0s);
 }
 
 TEST_CASE_METHOD(fixture, "the removal of the device ends the wait for the peer's disconnect") {

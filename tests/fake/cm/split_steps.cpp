@@ -227,6 +227,67 @@ TEST_CASE_METHOD(shared, "several connectors share a channel, and each accepts o
   CHECK(connection.has_ended());
 }
 
+TEST_CASE_METHOD(shared, "a request goes to its listener alone if several share a channel",
+                 "[rdma_listen]") {
+  const auto first = cm::listener<>::create(channel, here);
+  const auto second = cm::listener<>::create(channel, here.with_port(7472));
+  const auto is_refused = [&](cm::event& happened) {
+    const adverb::failure why =
+        reported([&](auto&&... policy) { (void)second.take_request(happened, policy...); });
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == "the event belongs to another identifier");
+  };
+  manager.request(first.identifier().native_handle(), "hello");
+  auto asked = next();
+  CHECK(first.is_about(asked));
+  CHECK_FALSE(second.is_about(asked));
+  is_refused(asked);
+  const auto request = first.take_request(asked);
+  REQUIRE(request);
+  manager.raise(request.identifier().native_handle(), {RDMA_CM_EVENT_REJECTED, 28});
+  auto rejected = next();
+  CHECK_FALSE(first.is_about(rejected));
+  is_refused(rejected);
+}
+
+TEST_CASE_METHOD(shared, "events that do not end a listener are acknowledged and ignored") {
+  const auto at = cm::listener<>::create(channel, here);
+  manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+  auto moved = next();
+  CHECK(at.is_about(moved));
+  CHECK_FALSE(at.take_request(moved));
+  CHECK_FALSE(moved.identifier());
+  manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL});
+  auto removed = next();
+  adverb::failure why;
+  CHECK_FALSE(at.take_request(removed, why));
+  CHECK(why.code() == std::errc::no_such_device);
+}
+
+TEST_CASE_METHOD(shared, "a change of the neighbour fails no step that awaits no answer of it",
+                 "[rdma_get_cm_event]") {
+  auto start = connector::create(channel);
+  const auto of_neighbour = [&](const auto& id) {
+    manager.raise(id.identifier().native_handle(), {RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT});
+    return next();
+  };
+  {
+    auto changed = of_neighbour(start);
+    CHECK_FALSE(start.finish(changed));
+  }
+  start.start_resolve_address(peer);
+  auto resolved_address = next();
+  auto changed = of_neighbour(start);
+  CHECK_FALSE(start.finish(changed));
+  auto with_address = start.finish(resolved_address);
+  REQUIRE(with_address);
+  with_address.start_resolve_route();
+  auto resolved_route = next();
+  auto again = of_neighbour(with_address);
+  CHECK_FALSE(with_address.finish(again));
+  CHECK(with_address.finish(resolved_route));
+}
+
 TEST_CASE_METHOD(shared, "a shared channel refuses each call that waits for events") {
   const auto refused = [](const auto& wait) {
     const adverb::failure why = reported(wait);

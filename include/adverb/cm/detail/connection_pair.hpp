@@ -48,7 +48,6 @@ class connection_pair<Transport, cm::pair_owner::librdmacm> {
     if (!id) return {};
     return id.queue_pair<Transport>();
   }
-  [[nodiscard]] static cm::event_type answer() noexcept { return cm::event_type::established; }
 
   static void connect(cm::identifier_ref id, const cm::connection_parameters& options,
                       on_failure policy) {
@@ -73,11 +72,6 @@ class connection_pair<Transport, cm::pair_owner::program> {
 
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> pair(cm::identifier_ref) const noexcept {
     return pair_;
-  }
-  /// On iWARP the kernel connects the queue pair, so there is nothing to establish.
-  [[nodiscard]] cm::event_type answer() const noexcept {
-    return is_iwarp(pair_.context()) ? cm::event_type::established
-                                     : cm::event_type::connect_response;
   }
 
   void offer_ece(cm::identifier_ref id, const ece& offered, on_failure policy) {

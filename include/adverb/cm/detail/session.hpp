@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include <adverb/cm/detail/event_meaning.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/core/timeout.hpp>
@@ -52,13 +53,10 @@ inline constexpr int failed_in_librdmacm = -1;
 /// Explains an event to a caller that waited for another one.
 [[gnu::cold]] void explain_event(text_writer& writer, const cm::event& event);
 
-/// A step that an event ends: the call that starts it, and the one or two events that mean success.
+/// A step that an event ends: the call that starts it, and what the identifier does meanwhile.
 struct cm_step {
   const char* verb;
-  cm::event_type wanted;
-  cm::event_type or_else = wanted;
-
-  [[nodiscard]] bool ends_well_with(const cm::event& event) const noexcept;
+  cm_phase phase;
 };
 
 /// Reports a failure that concerns an identifier.
@@ -68,9 +66,6 @@ struct cm_step {
 /// Reports an event of another identifier. Returns true if it is about this one.
 [[nodiscard]] bool is_about(cm::identifier_ref id, const cm::event& happened, const char* verb,
                             on_failure policy);
-
-/// Returns true for an event that neither completes nor fails anything.
-[[nodiscard]] bool ends_nothing(const cm::event& happened) noexcept;
 
 /// Reports an event as the failure of `verb`.
 [[gnu::cold]] void report_event(cm::identifier_ref id, const cm::event& happened, const char* verb,
@@ -142,11 +137,12 @@ struct cm_session {
   [[nodiscard]] bool is_ended_by(const cm::event& happened, const cm_step& step, on_failure policy,
                                  const OnFailure& failed_event) {
     policy.clear();
-    if (ends_nothing(happened)) return false;
+    const event_meaning meaning = meaning_of(happened.type(), step.phase);
+    if (meaning == event_meaning::nothing) return false;
     if (happened.type() != cm::event_type::device_removal && !is_started(step.verb, policy))
       return false;
     under_way = false;
-    if (step.ends_well_with(happened)) return true;
+    if (meaning == event_meaning::success && happened.status() == 0) return true;
     failed_event(happened);
     report_event(id, happened, step.verb, policy);
     return false;

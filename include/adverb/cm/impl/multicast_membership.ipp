@@ -83,13 +83,14 @@ ADVERB_FUNC multicast_membership multicast_join::finish(on_failure policy) {
 ADVERB_FUNC multicast_membership multicast_join::finish(event& happened, on_failure policy) {
   if (!detail::is_about(joining_.identifier(), happened, verb, policy)) return {};
   policy.clear();
-  const bool about_this = happened.join_context() == joining_.state_;
-  if (!about_this && happened.type() != event_type::device_removal) {
+  if (!is_about(happened)) {
     joining_.groups_->note(happened);
     happened.acknowledge();
     return {};
   }
-  if (happened.type() != event_type::multicast_join || happened.status() != 0) {
+  if (detail::meaning_of(happened.type(), detail::cm_phase::joining) !=
+          detail::event_meaning::success ||
+      happened.status() != 0) {
     detail::report_event(joining_.identifier(), happened, verb, policy);
     happened.acknowledge();
     joining_ = {};

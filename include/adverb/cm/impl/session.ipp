@@ -127,10 +127,6 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
   }
 }
 
-ADVERB_FUNC bool cm_step::ends_well_with(const cm::event& event) const noexcept {
-  return event.status() == 0 && (event.type() == wanted || event.type() == or_else);
-}
-
 ADVERB_FUNC void report_on(cm::identifier_ref id, int code, const char* verb, on_failure policy,
                            std::string_view why) {
   policy.report(code, verb, [&](failure_description& description) {
@@ -145,11 +141,6 @@ ADVERB_FUNC bool is_about(cm::identifier_ref id, const cm::event& happened, cons
   if (happened.identifier() == id) return true;
   report_on(id, EINVAL, verb, policy, "the event belongs to another identifier");
   return false;
-}
-
-ADVERB_FUNC bool ends_nothing(const cm::event& happened) noexcept {
-  return happened.type() == cm::event_type::address_change ||
-         happened.type() == cm::event_type::timewait_exit;
 }
 
 ADVERB_FUNC void report_event(cm::identifier_ref id, const cm::event& happened, const char* verb,
