@@ -219,6 +219,16 @@ inline constexpr device_fact crashes_at_empty_element{
         "kernel. Channels pass on no empty part of a message.",
     .device = fact_device::soft_iwarp,
     .where = "siw_qp_tx.c, siw_tx_hdt: null pointer dereference; seen on Linux 6.1"};
+inline constexpr device_fact misreads_short_requests{
+    .what =
+        "A request of up to 32 bytes with one element, not inline, fails with an operation error "
+        "or "
+        "sends other bytes when TCP has had no room. Rings fill their frames up to 40 bytes.",
+    .device = fact_device::soft_iwarp,
+    .where =
+        "siw_verbs.c, siw_post_send: in_syscall may still be set when the thread of the kernel "
+        "runs "
+        "siw_try_1seg; seen on Linux 6.1"};
 
 // librdmacm.
 inline constexpr device_fact programs_raise_no_events{

@@ -2,6 +2,7 @@
 // The rings of a connection: what its messages mean for their ends.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,6 +43,10 @@ struct ring_frame {
   static constexpr std::byte ended{4};
   static constexpr std::size_t size = 256;
   static constexpr std::size_t front = 4;
+  /// Shorter frames are filled up.
+  // soft-iWARP may send other bytes in place of a message of up to 32 bytes. See docs/decisions.md,
+  // "Rings in the memory of a peer".
+  static constexpr std::size_t least = 40;
   static_assert(front + ring_sizes::most_freed * 4 <= size);
   static constexpr std::uint32_t most_written = (size - front) / 8;
 };
@@ -324,10 +329,10 @@ class ring_port final : public link_attachment {
   [[nodiscard]] std::span<std::byte, ring_frame::size> frame_bytes() const noexcept {
     return frames_.bytes().subspan(next_frame_ * ring_frame::size).first<ring_frame::size>();
   }
-  /// Returns the first bytes of the next frame.
+  /// Returns the next frame, of at least `ring_frame::least` bytes.
   [[nodiscard]] const_buffer frame(std::size_t size) const noexcept {
     return buffer_.unchecked_slice(next_frame_ * ring_frame::size,
-                                   static_cast<std::uint32_t>(size));
+                                   static_cast<std::uint32_t>(std::max(size, ring_frame::least)));
   }
   /// Begins a frame.
   std::span<std::byte, ring_frame::size> begin_frame(std::byte type,

@@ -344,12 +344,15 @@ ADVERB_FUNC ring_violation ring_port::take_frame(std::span<const std::byte> byte
   const bool is_note = bytes[0] == ring_frame::asked || bytes[0] == ring_frame::ended;
   const std::size_t each = is_freed ? 4 : 8;
   if (!is_freed && !is_note && bytes[0] != ring_frame::written) return malformed;
-  if ((count == 0) != is_note || bytes.size() != ring_frame::front + count * each) return malformed;
+  const std::size_t size = ring_frame::front + count * each;
+  if ((count == 0) != is_note || bytes.size() != std::max(size, ring_frame::least))
+    return malformed;
   // A ring whose handle has gone ignores what is freed.
   if (is_freed ? writer_ == nullptr : reader_ == nullptr)
     return is_freed ? ring_violation::none : ring_violation::no_ring;
   if (is_note) reader_->note(bytes[0]);
-  for (bytes = bytes.subspan(ring_frame::front); !bytes.empty(); bytes = bytes.subspan(each)) {
+  for (bytes = bytes.first(size).subspan(ring_frame::front); !bytes.empty();
+       bytes = bytes.subspan(each)) {
     const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(bytes.first<4>()));
     const auto violated =
         is_freed ? writer_->take_back(place)
