@@ -150,13 +150,13 @@ class side {
 
   template <class Fresh>
   [[nodiscard]] static waiting_pair initialized(const options& wanted, Fresh fresh) {
-    const auto begun = fresh.init().port(wanted.port).gid(wanted.gid);
+    auto begun = fresh.init().port(wanted.port).gid(wanted.gid);
     if constexpr (transport == adverb::transport::ud)
-      return begun.queue_key(datagram_key).apply();
+      return std::move(begun).queue_key(datagram_key).apply();
     else if constexpr (transport == adverb::transport::uc)
-      return begun.allow(adverb::access_right::remote_write).apply();
+      return std::move(begun).allow(adverb::access_right::remote_write).apply();
     else
-      return begun.allow(remote_rights).apply();
+      return std::move(begun).allow(remote_rights).apply();
   }
 
   [[nodiscard]] lane<Engine> connected(const options& wanted, waiting_pair& waiting,

@@ -30,5 +30,9 @@ using namespace adverb;
   // case: ignored
   // expect: ignoring return
   cm::connect(address);
+
+  // case: queue_pair_of_a_temporary
+  // expect(clang): temporary whose address is used as value of local variable 'pair'
+  [[maybe_unused]] const auto pair = cm::connect(address).queue_pair();
 #endif
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A reference outlives the expression that makes it, and an owner that is about to die does not.
+#include <string_view>
 #include <utility>
 
 #include <adverb/completion/completion_queue.hpp>
@@ -52,5 +53,11 @@ void channel_of_a_temporary(adverb::context_ref context) {
 // expect(clang): no viable conversion from 'const adverb::
 void reference_to_another_kind(const adverb::protection_domain& domain) {
   const adverb::context_ref reference = domain;
+}
+
+// case: explanation_of_a_temporary
+// expect(clang): temporary whose address is used as value of local variable 'words'
+void explanation_of_a_temporary(adverb::failure (*why)()) {
+  [[maybe_unused]] const std::string_view words = why().explanation();
 }
 #endif

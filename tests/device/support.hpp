@@ -117,11 +117,11 @@ struct loopback_options {
 template <adverb::transport Transport>
 [[nodiscard]] auto initialised(adverb::queue_pair<Transport, adverb::qp_state::reset>& fresh,
                                adverb::access_rights rights = every_right) {
-  const auto init = fresh.init().port(first_port);
+  auto init = fresh.init().port(first_port);
   if constexpr (Transport == adverb::transport::ud)
-    return init.queue_key(adverb::queue_key{0x11111111}).apply();
+    return std::move(init).queue_key(adverb::queue_key{0x11111111}).apply();
   else
-    return init.allow(rights).apply();
+    return std::move(init).allow(rights).apply();
 }
 
 /// Two pairs of one process that talk to each other through the device.

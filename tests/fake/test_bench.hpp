@@ -46,14 +46,14 @@ class test_bench {
   template <adverb::transport Transport>
   [[nodiscard]] auto waiting(const adverb::queue_pair_options& options = {}) const {
     auto pair = fresh<Transport>(options);
-    const auto init = pair.init().port(adverb::port_number{1});
+    auto init = pair.init().port(adverb::port_number{1});
     constexpr adverb::psn first{0xabcdef};
     if constexpr (Transport == adverb::transport::raw_packet)
       return init.apply();
     else if constexpr (Transport == adverb::transport::ud)
-      return init.psn(first).queue_key(adverb::queue_key{0x1111}).apply();
+      return std::move(init).psn(first).queue_key(adverb::queue_key{0x1111}).apply();
     else
-      return init.psn(first).apply();
+      return std::move(init).psn(first).apply();
   }
   template <adverb::transport Transport>
   [[nodiscard]] auto receiving(const adverb::queue_pair_options& options = {}) const {

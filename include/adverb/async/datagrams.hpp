@@ -104,7 +104,7 @@ class datagram_link final : public engine_link<queue_pair_ref<transport::ud>> {
   [[nodiscard]] cm::datagram_endpoint* managed() noexcept {
     return std::get_if<cm::datagram_endpoint>(&holder_);
   }
-  [[nodiscard]] engine queue_pair() const noexcept;
+  [[nodiscard]] engine queue_pair() const noexcept ADVERB_LIFETIME_BOUND;
   /// Returns the sender of a datagram as a destination.
   [[nodiscard]] cm::datagram_target sender_of(const async::datagram& received,
                                               on_failure policy) const;
@@ -385,7 +385,7 @@ class [[nodiscard]] datagram_endpoint {
   void cancel_waits() const noexcept { link().cancel_waits(); }
 
   /// Returns the queue pair; empty once the loop has destroyed it.
-  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept ADVERB_LIFETIME_BOUND {
     return link().queue_pair();
   }
   /// Returns the domain in which to register memory for the requests.

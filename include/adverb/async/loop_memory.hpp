@@ -56,13 +56,13 @@ class [[nodiscard]] loop_memory {
   [[nodiscard]] explicit operator bool() const noexcept { return memory_ != nullptr; }
 
   /// Returns the memory.
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept {
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept ADVERB_LIFETIME_BOUND {
     return {memory().bytes.get(), memory().length};
   }
   /// Returns the registration, for keys and remote buffers. It is empty if there is none.
   [[nodiscard]] memory_region_ref region() const noexcept { return memory().region; }
   /// Returns all of the memory as a buffer.
-  [[nodiscard]] mutable_buffer buffer() const noexcept {
+  [[nodiscard]] mutable_buffer buffer() const noexcept ADVERB_LIFETIME_BOUND {
     if (loop_ != nullptr) [[likely]]
       return memory().region.buffer();
     return {adopt, ibv_sge{reinterpret_cast<std::uintptr_t>(memory().bytes.get()),

@@ -548,7 +548,8 @@ class [[nodiscard]] connection {
   void cancel_waits() const noexcept { link().cancel_waits(); }
 
   /// Returns the queue pair; empty once the loop has destroyed it.
-  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::any> queue_pair() const noexcept {
+  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::any> queue_pair() const noexcept
+      ADVERB_LIFETIME_BOUND {
     return link().queue_pair();
   }
   /// Returns the connection of librdmacm, with its addresses and the private data of the peer; null

@@ -14,6 +14,7 @@
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -54,7 +55,7 @@ class [[nodiscard]] connection {
 
   /// Returns the queue pair, ready to send. Requests that are posted after a disconnect are
   /// flushed.
-  [[nodiscard]] queue_pair_ref<Transport> queue_pair() const noexcept {
+  [[nodiscard]] queue_pair_ref<Transport> queue_pair() const noexcept ADVERB_LIFETIME_BOUND {
     return pair_.pair(session_.id).template as<qp_state::rts>();
   }
   /// Returns the context of the queue pair. The context of a queue pair of the program may be
@@ -65,9 +66,13 @@ class [[nodiscard]] connection {
     return queue_pair().protection_domain();
   }
   /// Returns the completion queue for sends.
-  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return queue_pair().send_cq(); }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept ADVERB_LIFETIME_BOUND {
+    return queue_pair().send_cq();
+  }
   /// Returns the completion queue for receives.
-  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return queue_pair().recv_cq(); }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept ADVERB_LIFETIME_BOUND {
+    return queue_pair().recv_cq();
+  }
   /// Returns the local address.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
@@ -76,12 +81,18 @@ class [[nodiscard]] connection {
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
 
   /// Returns the private data that the peer sent when the connection was established.
-  [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
+  [[nodiscard]] const cm::private_data& private_data() const noexcept ADVERB_LIFETIME_BOUND {
+    return private_data_;
+  }
   /// Returns the connection parameters of the peer.
-  [[nodiscard]] const peer_parameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const peer_parameters& parameters() const noexcept ADVERB_LIFETIME_BOUND {
+    return parameters_;
+  }
 
   /// Returns the identifier, for calls that this class lacks.
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id;
+  }
 
   /// Returns a descriptor that becomes readable when an event is pending, such as a disconnect of
   /// the peer. Watch it beside the descriptors of the completion channels. It is the descriptor of

@@ -8,6 +8,7 @@
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -47,7 +48,9 @@ class [[nodiscard]] connection_request {
 
   /// Returns the identifier, for calls that this class lacks: options, enhanced connection
   /// establishment (ECE).
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id;
+  }
 
   /// Returns the device that received the request. librdmacm owns it.
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
@@ -58,9 +61,11 @@ class [[nodiscard]] connection_request {
   /// Returns the address of the peer.
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
   /// Returns the private data of the request.
-  [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
+  [[nodiscard]] const cm::private_data& private_data() const noexcept ADVERB_LIFETIME_BOUND {
+    return private_data_;
+  }
   /// Returns the connection parameters that the peer requests.
-  [[nodiscard]] const peer_parameters& parameters() const noexcept {
+  [[nodiscard]] const peer_parameters& parameters() const noexcept ADVERB_LIFETIME_BOUND {
     static_assert(Transport != transport::ud,
                   "a request for datagrams (UD) has no parameters, only private data");
     return parameters_;

@@ -14,6 +14,7 @@
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/reject_reason.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -151,7 +152,9 @@ class [[nodiscard]] connector {
 
   /// Returns the identifier, for calls that this class lacks: options, enhanced connection
   /// establishment (ECE).
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id;
+  }
 
   /// Returns the device that leads to the address. librdmacm owns it, and it outlives the
   /// connector.

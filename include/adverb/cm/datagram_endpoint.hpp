@@ -10,6 +10,7 @@
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/multicast_membership.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -55,7 +56,7 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
   /// Returns the queue pair, ready to send and receive.
-  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept;
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept ADVERB_LIFETIME_BOUND;
   /// Returns the bound device.
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
   /// Returns the port of the device.
@@ -65,9 +66,13 @@ class [[nodiscard]] datagram_endpoint {
     return session_.id.native_handle()->qp->pd;
   }
   /// Returns the completion queue for sends.
-  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return session_.id.send_cq(); }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id.send_cq();
+  }
   /// Returns the completion queue for receives.
-  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return session_.id.recv_cq(); }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id.recv_cq();
+  }
   /// Returns the local address.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
@@ -93,7 +98,9 @@ class [[nodiscard]] datagram_endpoint {
                                           on_failure policy = throwing{}) const;
 
   /// Returns the identifier, for calls that this class lacks.
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id;
+  }
 
   /// Returns a descriptor that becomes readable when an event is pending, such as the loss of a
   /// group. It is the descriptor of the channel, even if the channel is shared. Returns -1 if the

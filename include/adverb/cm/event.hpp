@@ -15,6 +15,7 @@
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/reject_reason.hpp>
 #include <adverb/core/text.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -142,7 +143,7 @@ class [[nodiscard]] event {
   [[nodiscard]] cm::identifier take_request() noexcept;
 
   /// Returns the private data of a request, an acceptance or a rejection.
-  [[nodiscard]] std::span<const std::byte> private_data() const noexcept;
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept ADVERB_LIFETIME_BOUND;
   /// Returns the parameters that a connection request proposes, or that its acceptance grants.
   [[nodiscard]] peer_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};

@@ -113,7 +113,9 @@ class [[nodiscard]] listener {
 
   /// Returns the identifier, for calls that this class lacks. A listener on all addresses has one
   /// identifier per family; this is the IPv6 one if the machine has IPv6.
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept ADVERB_LIFETIME_BOUND {
+    return session_.id;
+  }
   /// Returns the address on which it listens.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();

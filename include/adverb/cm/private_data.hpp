@@ -72,7 +72,7 @@ class private_data {
   }
 
   /// Returns the bytes.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept ADVERB_LIFETIME_BOUND {
     return {bytes_.data(), size_ < capacity ? size_ : capacity};
   }
   /// Returns the number of bytes it was created from, even if they exceed the capacity.

@@ -105,13 +105,17 @@ class failure {
   /// Returns the error code; clear if nothing failed.
   [[nodiscard]] const std::error_code& code() const noexcept { return code_; }
   /// Returns the C function that failed, for instance "ibv_modify_qp".
-  [[nodiscard]] std::string_view verb() const noexcept { return part(verb_); }
+  [[nodiscard]] std::string_view verb() const noexcept ADVERB_LIFETIME_BOUND { return part(verb_); }
   /// Returns the object of the failed call, for instance "rxe0 qp 0x11"; may be empty.
-  [[nodiscard]] std::string_view object() const noexcept { return part(object_); }
+  [[nodiscard]] std::string_view object() const noexcept ADVERB_LIFETIME_BOUND {
+    return part(object_);
+  }
   /// Returns the reason if the library can determine it; otherwise an empty text.
-  [[nodiscard]] std::string_view explanation() const noexcept { return part(explanation_); }
+  [[nodiscard]] std::string_view explanation() const noexcept ADVERB_LIFETIME_BOUND {
+    return part(explanation_);
+  }
   /// Returns the message: "verb detail on object: ERRNO (message); explanation". Null-terminated.
-  [[nodiscard]] const char* what() const noexcept { return message_; }
+  [[nodiscard]] const char* what() const noexcept ADVERB_LIFETIME_BOUND { return message_; }
 
  private:
   friend class failure_description;

@@ -120,7 +120,9 @@ class static_string {
   }
 
   /// Returns the text.
-  [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_, size_}; }
+  [[nodiscard]] constexpr std::string_view view() const noexcept ADVERB_LIFETIME_BOUND {
+    return {characters_, size_};
+  }
   /// Returns the text, null-terminated.
   [[nodiscard]] constexpr const char* c_str() const noexcept { return characters_; }
   /// Converts to the text, which is valid as long as this object.

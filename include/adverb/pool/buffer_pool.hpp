@@ -55,9 +55,9 @@ class buffer_lease {
   [[nodiscard]] explicit operator bool() const noexcept { return pool_ != nullptr; }
 
   /// Returns the memory of the block.
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept;
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept ADVERB_LIFETIME_BOUND;
   /// Returns the block as a buffer.
-  [[nodiscard]] mutable_buffer buffer() const noexcept;
+  [[nodiscard]] mutable_buffer buffer() const noexcept ADVERB_LIFETIME_BOUND;
 
   /// Hands the block to a request: returns the id for the request, and leaves the lease empty. The
   /// block is not given back until `buffer_pool::lease_of` gets the id, from the completion or

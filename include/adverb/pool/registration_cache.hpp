@@ -112,7 +112,7 @@ class [[nodiscard]] cached_region {
   [[nodiscard]] explicit operator bool() const noexcept { return cache_ != nullptr; }
 
   /// Returns the region, which may be larger than the requested memory. Empty if this object is.
-  [[nodiscard]] memory_region_ref region() const noexcept {
+  [[nodiscard]] memory_region_ref region() const noexcept ADVERB_LIFETIME_BOUND {
     if (cache_ == nullptr) return {};
     return entry_->region;
   }

@@ -133,36 +133,41 @@ class [[nodiscard]] queue_pair
   }
 
   /// Starts the transition from RESET to INIT.
-  auto init() noexcept ADVERB_LIFETIME_BOUND {
+  auto init() & noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::reset, "init() starts from RESET");
     return begin<qp_state::init>();
   }
+  auto init() && noexcept ADVERB_LIFETIME_BOUND { return init().of_temporary(); }
   /// Starts the transition from INIT to RTR (ready to receive).
-  auto rtr() noexcept ADVERB_LIFETIME_BOUND {
+  auto rtr() & noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::init, "rtr() starts from INIT: finish init() first");
     return begin<qp_state::rtr>();
   }
+  auto rtr() && noexcept ADVERB_LIFETIME_BOUND { return rtr().of_temporary(); }
   /// Starts the transition from RTR, SQD or SQE to RTS (ready to send).
-  auto rts() noexcept ADVERB_LIFETIME_BOUND {
+  auto rts() & noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rtr || State == qp_state::sqd || State == qp_state::sqe,
                   "rts() starts from RTR: finish rtr() first");
     static_assert(State != qp_state::sqe || is_transition(Transport, State, qp_state::rts),
                   "a send queue error (SQE) is a state of UC and UD only");
     return begin<qp_state::rts>();
   }
+  auto rts() && noexcept ADVERB_LIFETIME_BOUND { return rts().of_temporary(); }
   /// Starts the transition from RTS to SQD: sends in progress finish, later requests wait.
-  auto drain() noexcept ADVERB_LIFETIME_BOUND {
+  auto drain() & noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rts, "drain() starts from RTS: finish rts() first");
     static_assert(is_transition(Transport, State, qp_state::sqd),
                   "raw packet queue pairs have no state SQD");
     return begin<qp_state::sqd>();
   }
+  auto drain() && noexcept ADVERB_LIFETIME_BOUND { return drain().of_temporary(); }
   /// Starts a change of attributes within the state: `pair.change().allow(rights).apply()`.
-  auto change() noexcept ADVERB_LIFETIME_BOUND {
+  auto change() & noexcept ADVERB_LIFETIME_BOUND {
     static_assert(is_transition(Transport, State, State) && !detail::is_always_reached(State),
                   "no attribute can be changed in this state of this transport");
     return begin<State>();
   }
+  auto change() && noexcept ADVERB_LIFETIME_BOUND { return change().of_temporary(); }
   /// Moves the queue pair to ERR and flushes all posted requests. Works in every state, except that
   /// Linux refuses it with EINVAL in RESET, where nothing is posted. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, qp_state::error> error(on_failure policy = throwing{}) {
@@ -245,7 +250,7 @@ class [[nodiscard]] queue_pair
  private:
   template <adverb::transport, qp_state>
   friend class queue_pair;
-  template <adverb::transport, qp_state, qp_state, qp_attributes>
+  template <adverb::transport, qp_state, qp_state, qp_attributes, bool>
   friend class transition;
 
   template <class Base>

@@ -82,8 +82,10 @@ class queue_pair;
 ///     rnr_retry_count                 7, which means no limit (Soft-RoCE gives up all the same
 ///                                     after about retry_count times acknowledge_timeout)
 ///
-/// The queue pair must outlive the builder: do not keep the builder of a temporary.
-template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
+/// A setter takes the builder: `std::move(kept).port(number)`. The queue pair must outlive the
+/// builder: one of a temporary, `OfTemporary`, applies in the same expression.
+template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{},
+          bool OfTemporary = false>
 class [[nodiscard("nothing is changed before .apply()")]] transition {
   static constexpr detail::transition_step step{Transport, From, To};
   static constexpr transition_attributes table = step.attributes;
@@ -96,27 +98,32 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     plan_.announced = announced;
   }
 
+  /// Returns the builder as one of a temporary. Called by the queue pair.
+  auto of_temporary() && noexcept {
+    return transition<Transport, From, To, Given, true>{*pair_, plan_};
+  }
+
   /// Sets the port of the device. Required in INIT.
-  auto port(port_number number) const noexcept {
+  auto port(port_number number) && noexcept {
     return with<qp_attribute::port>([&](detail::transition_plan& plan) { plan.set_port(number); });
   }
   /// Sets the remote access that the queue pair grants; the region must grant it too (RC, UC).
-  auto allow(access_rights rights) const noexcept {
+  auto allow(access_rights rights) && noexcept {
     return with<qp_attribute::access>(
         [&](detail::transition_plan& plan) { plan.set_access(rights); });
   }
   /// Sets the partition, as an index into the P_Key table of the port.
-  auto pkey_index(adverb::pkey_index index) const noexcept {
+  auto pkey_index(adverb::pkey_index index) && noexcept {
     return with<qp_attribute::pkey_index>(
         [&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
   }
   /// Sets the key that datagrams to this queue pair must carry (UD). Required in INIT.
-  auto queue_key(adverb::queue_key key) const noexcept {
+  auto queue_key(adverb::queue_key key) && noexcept {
     return with<qp_attribute::queue_key>(
         [&](detail::transition_plan& plan) { plan.set_queue_key(key); });
   }
   /// Sets the packet sequence number of the first packet sent. In INIT, where it is announced.
-  auto psn(adverb::psn number) const noexcept {
+  auto psn(adverb::psn number) && noexcept {
     static_assert(
         announces || Transport == transport::driver,
         "the first packet sequence number is announced to the peer in INIT: call init().psn(...)");
@@ -124,13 +131,13 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
         [&](detail::transition_plan& plan) { plan.set_psn(number); });
   }
   /// Sets the local GID to announce and to send from; nullopt chooses one by rule. In INIT.
-  auto gid(std::optional<gid_index> index) const noexcept {
+  auto gid(std::optional<gid_index> index) && noexcept {
     return with<qp_attribute::source_gid, announces>(
         [&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 
   /// Sets the peer from its endpoint. Required in RTR of RC and UC, unless its parts are set.
-  auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
+  auto remote(const endpoint& peer, const path_options& path = {}) && noexcept {
     constexpr qp_attributes parts =
         qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::rq_psn;
     static_assert(Transport != transport::driver,
@@ -139,79 +146,79 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// Sets the address of the peer.
-  auto address(const adverb::address& way) const noexcept {
+  auto address(const adverb::address& way) && noexcept {
     return with<qp_attribute::address>(
         [&](detail::transition_plan& plan) { plan.set_address(way); });
   }
   /// Sets the number of the peer's queue pair.
-  auto remote_queue_pair(qp_number number) const noexcept {
+  auto remote_queue_pair(qp_number number) && noexcept {
     return with<qp_attribute::remote_queue_pair>(
         [&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
   }
   /// Sets the packet sequence number of the first packet that the peer sends.
-  auto remote_psn(adverb::psn number) const noexcept {
+  auto remote_psn(adverb::psn number) && noexcept {
     return with<qp_attribute::rq_psn>(
         [&](detail::transition_plan& plan) { plan.set_remote_psn(number); });
   }
   /// Sets the largest packet on the path.
-  auto path_mtu(mtu size) const noexcept {
+  auto path_mtu(mtu size) && noexcept {
     return with<qp_attribute::path_mtu>(
         [&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
   }
   /// Sets how many reads and atomics of the peer may be in progress here (RC).
-  auto max_destination_read_atomic(std::uint8_t count) const noexcept {
+  auto max_destination_read_atomic(std::uint8_t count) && noexcept {
     return with<qp_attribute::max_destination_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
   }
   /// Sets how long the peer waits before a retry when no receive is posted here (RC).
-  auto rnr_timer(adverb::rnr_timer time) const noexcept {
+  auto rnr_timer(adverb::rnr_timer time) && noexcept {
     return with<qp_attribute::rnr_timer>(
         [&](detail::transition_plan& plan) { plan.set_rnr_timer(time); });
   }
 
   /// Sets how long to wait for an acknowledgement before sending again (RC).
-  auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
+  auto acknowledge_timeout(adverb::acknowledge_timeout time) && noexcept {
     return with<qp_attribute::acknowledge_timeout>(
         [&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
   }
   /// Sets how often to send again before giving up: 0 to 7 (RC).
-  auto retry_count(std::uint8_t count) const noexcept {
+  auto retry_count(std::uint8_t count) && noexcept {
     return with<qp_attribute::retry_count>(
         [&](detail::transition_plan& plan) { plan.set_retry_count(count); });
   }
   /// Sets how often to send again to a peer without a receive: 0 to 6, or 7 for no limit (RC).
-  auto rnr_retry_count(std::uint8_t count) const noexcept {
+  auto rnr_retry_count(std::uint8_t count) && noexcept {
     return with<qp_attribute::rnr_retry_count>(
         [&](detail::transition_plan& plan) { plan.set_rnr_retry_count(count); });
   }
   /// Sets how many reads and atomics of this side may be in progress at the peer (RC).
-  auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
+  auto max_initiator_read_atomic(std::uint8_t count) && noexcept {
     return with<qp_attribute::max_initiator_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
   }
 
   /// Sets an alternate path to the peer, for path migration (RC, UC, XRC).
-  auto alternate_path(const adverb::alternate_path& other) const noexcept {
+  auto alternate_path(const adverb::alternate_path& other) && noexcept {
     return with<qp_attribute::alternate_path>(
         [&](detail::transition_plan& plan) { plan.set_alternate_path(other); });
   }
   /// Arms path migration, or migrates by hand (RC, UC, XRC).
-  auto path_migration(path_migration_state state) const noexcept {
+  auto path_migration(path_migration_state state) && noexcept {
     return with<qp_attribute::path_migration_state>(
         [&](detail::transition_plan& plan) { plan.set_path_migration_state(state); });
   }
   /// Sets the state that the program expects; the transition fails in any other state.
-  auto current_state(qp_state state) const noexcept {
+  auto current_state(qp_state state) && noexcept {
     return with<qp_attribute::current_state>(
         [&](detail::transition_plan& plan) { plan.set_current_state(state); });
   }
   /// Requests an asynchronous event (send queue drained) after the last send finishes. In SQD.
-  auto notify_when_drained() const noexcept {
+  auto notify_when_drained() && noexcept {
     return with<qp_attribute::drain_notification>(
         [](detail::transition_plan& plan) { plan.set_drain_notification(); });
   }
   /// Sets the maximum send rate in kbit/s; 0 means no limit (raw packets).
-  auto rate_limit(std::uint32_t kilobits_per_second) const noexcept {
+  auto rate_limit(std::uint32_t kilobits_per_second) && noexcept {
     return with<qp_attribute::rate_limit>(
         [&](detail::transition_plan& plan) { plan.set_rate_limit(kilobits_per_second); });
   }
@@ -222,6 +229,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) const&
     requires(From != To)
   {
+    refuse_temporary();
     detail::transition_plan plan = detail::copy_of(plan_);
     return perform(plan, policy);
   }
@@ -230,6 +238,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   void apply(on_failure policy = throwing{}) const&
     requires(From == To)
   {
+    refuse_temporary();
     detail::transition_plan plan = detail::copy_of(plan_);
     change(plan, policy);
   }
@@ -248,7 +257,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   }
 
  private:
-  template <transport, qp_state, qp_state, qp_attributes>
+  template <transport, qp_state, qp_state, qp_attributes, bool>
   friend class transition;
 
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
@@ -273,9 +282,15 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
       detail::refuse_attribute<Attributes>();
     static_assert(!Given.intersects(Attributes), "this attribute is already set");
     // Copied once, into the return value.
-    transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};
+    transition<Transport, From, To, Given | Attributes, OfTemporary> next{*pair_, plan_};
     set(next.plan_);
     return next;
+  }
+
+  static constexpr void refuse_temporary() noexcept {
+    static_assert(!OfTemporary,
+                  "the queue pair of this builder was a temporary, which is gone: keep the queue "
+                  "pair in a variable, or call apply() in the same expression");
   }
 
   static constexpr bool missing(qp_attribute attribute) noexcept {

@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/steering/detail/specification.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -32,9 +33,11 @@ class flow_specification {
   }
 
   /// Returns the C API struct as bytes.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept ADVERB_LIFETIME_BOUND {
+    return {bytes_.data(), size_};
+  }
   /// Returns the values of a match, without the mask. Empty for an action.
-  [[nodiscard]] std::span<const std::byte> values() const noexcept {
+  [[nodiscard]] std::span<const std::byte> values() const noexcept ADVERB_LIFETIME_BOUND {
     return {bytes_.data() + value_offset_, value_size_};
   }
   /// Returns the type of the C API.
