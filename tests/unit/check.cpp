@@ -36,6 +36,16 @@ TEST_CASE("a returned errno is reported, whether positive or negative") {
   CHECK(code == std::errc::device_or_resource_busy);
 }
 
+TEST_CASE("a returned -1 is reported as the errno of the call, or else as EPERM") {
+  std::error_code code;
+  errno = ENOMEM;
+  CHECK_FALSE(check_returned(code, "verb", -1, undescribed));
+  CHECK(code == std::errc::not_enough_memory);
+  errno = 0;
+  CHECK_FALSE(check_returned(code, "verb", -1, undescribed));
+  CHECK(code == std::errc::operation_not_permitted);
+}
+
 TEST_CASE("a null pointer is reported with the errno of the call") {
   std::error_code code;
   CHECK(check_pointer(code, "verb", returns(&object, 0), undescribed) == &object);

@@ -16,14 +16,21 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// Fills in a failure. Called only if something failed, and the policy needs more than a code.
 using describe_failure = callable_ref<failure_description&>;
 
-/// Checks a call that returns 0 or an errno, which some providers negate. Returns true on success.
+/// Returns the errno of a call that returned this number in place of 0: some providers negate it,
+/// and some return -1 and set errno.
+[[nodiscard, gnu::cold]] inline int errno_of(int result) noexcept {
+  if (result == -1 && errno != 0) return errno;
+  return result < 0 ? -result : result;
+}
+
+/// Checks a call that returns 0 or an errno. Returns true on success.
 inline bool check_returned(on_failure policy, const char* verb, int result,
                            describe_failure describe) {
   if (result == 0) [[likely]] {
     policy.clear();
     return true;
   }
-  policy.report(result < 0 ? -result : result, verb, describe);
+  policy.report(errno_of(result), verb, describe);
   return false;
 }
 
