@@ -186,6 +186,20 @@ struct two_processes : a_program_with_a_device {
   static T receive_bytes(const socket_type& from);
 };
 
+struct a_rank_of_a_job : a_program_with_a_device {
+  std::uint32_t rank;
+  std::uint32_t ranks;
+  adverb::cm::socket_address own_address;
+  std::vector<adverb::queue_pair<adverb::transport::rc, adverb::qp_state::init>> waiting;
+  std::vector<adverb::queue_pair<adverb::transport::rc>> pairs;
+  std::vector<adverb::cm::connection<>> connections;
+  template <class Value>
+  static std::vector<Value> exchange(const std::vector<Value>& mine);
+  template <class Value>
+  static std::vector<Value> gather(const Value& mine);
+  static void barrier();
+};
+
 struct a_larger_registration : a_connected_pair {
   std::span<std::byte> larger;
   adverb::protection_domain other;
