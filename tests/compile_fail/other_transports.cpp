@@ -138,7 +138,9 @@ using namespace adverb;
 
   // case: mtu_in_rts
   // expect: the peer and its address are set in RTR of connections (RC, UC, XRC): call
-  // rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)
+  // rtr().remote(...); later a connection changes its address, and the rate with it, once its send
+  // queue is drained: call drain(), then change().address(...); each datagram (UD) names a
+  // destination: send(...).to(destination)
   rc.change().path_mtu(mtu::bytes_256).apply();
 #endif
 }

@@ -61,7 +61,9 @@ using namespace adverb;
 
   // case: peer_in_init
   // expect: the peer and its address are set in RTR of connections (RC, UC, XRC): call
-  // rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)
+  // rtr().remote(...); later a connection changes its address, and the rate with it, once its send
+  // queue is drained: call drain(), then change().address(...); each datagram (UD) names a
+  // destination: send(...).to(destination)
   (void)fresh.init().remote(peer);
 
   // case: port_in_rtr
@@ -93,7 +95,9 @@ using namespace adverb;
 
   // case: mtu_in_rts
   // expect: the peer and its address are set in RTR of connections (RC, UC, XRC): call
-  // rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)
+  // rtr().remote(...); later a connection changes its address, and the rate with it, once its send
+  // queue is drained: call drain(), then change().address(...); each datagram (UD) names a
+  // destination: send(...).to(destination)
   (void)receiving.rts().path_mtu(mtu::bytes_256);
 
   // case: partition_in_rts

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>

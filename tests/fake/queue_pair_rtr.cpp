@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From INIT to RTR: the exact call, and how its values follow from the two ends.
 #include <string>
+#include <utility>
 
 #include <support/catch.hpp>
 
@@ -34,7 +35,7 @@ TEST_CASE("RTR passes all required attributes, and each optional attribute as we
   constexpr auto rc = transport::rc;
   constexpr auto uc = transport::uc;
   constexpr auto ud = transport::ud;
-  const auto remote = [](auto step) { return step.remote(test_bench::peer); };
+  const auto remote = [](auto step) { return std::move(step).remote(test_bench::peer); };
   const std::string rtr = "ibv_modify_qp qp0 qp_state=RTR";
   const std::string way =
       " ah_attr={port_num=1 grh={dgid=::ffff:10.0.0.2 sgid_index=2 hop_limit=64}}";
@@ -59,16 +60,17 @@ TEST_CASE("RTR passes all required attributes, and each optional attribute as we
   CHECK(rtr_of<uc>(allowed) == rtr + " qp_access_flags=REMOTE_WRITE" + of_uc);
   CHECK(rtr_of<rc>([&](auto step) { return remote(step).pkey_index(pkey_index{2}); }) ==
         rtr + " pkey_index=2" + of_rc);
-  CHECK(rtr_of<ud>([](auto step) { return step.pkey_index(pkey_index{2}); }) ==
+  CHECK(rtr_of<ud>([](auto step) { return std::move(step).pkey_index(pkey_index{2}); }) ==
         rtr + " pkey_index=2");
-  CHECK(rtr_of<ud>([](auto step) { return step.queue_key(queue_key{0x22}); }) ==
+  CHECK(rtr_of<ud>([](auto step) { return std::move(step).queue_key(queue_key{0x22}); }) ==
         rtr + " qkey=0x22");
 }
 
 TEST_CASE("RTR accepts address, queue pair number and PSN of the peer separately") {
   // The peer's limits are unknown, so the local ones are used.
   CHECK(rtr_of<transport::rc>([](auto step) {
-          return step.remote_psn(psn{5})
+          return std::move(step)
+              .remote_psn(psn{5})
               .remote_queue_pair(qp_number{0x99})
               .address({.destination = lid{7},
                         .route = global_route{.destination = test_bench::peer.gid,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From RTR to RTS: the exact call, and how its values follow from what was announced.
 #include <string>
+#include <utility>
 
 #include <support/catch.hpp>
 
@@ -50,18 +51,19 @@ TEST_CASE("RTS passes all required attributes, and each optional attribute as we
   CHECK(rts_of<ud>(plain) == rts + psn);
 
   CHECK(rts_of<rc>([](auto step) {
-          return step.acknowledge_timeout(acknowledge_timeout::from_code(9))
+          return std::move(step)
+              .acknowledge_timeout(acknowledge_timeout::from_code(9))
               .retry_count(2)
               .rnr_retry_count(0)
               .max_initiator_read_atomic(1);
         }) == rts + " timeout=9 retry_cnt=2 rnr_retry=0 max_rd_atomic=1" + psn);
-  CHECK(rts_of<rc>([](auto step) { return step.allow(access_right::remote_read); }) ==
+  CHECK(rts_of<rc>([](auto step) { return std::move(step).allow(access_right::remote_read); }) ==
         rts + " qp_access_flags=REMOTE_READ" + of_rc + psn);
-  CHECK(rts_of<rc>([](auto step) { return step.rnr_timer(rnr_timer::from_code(3)); }) ==
+  CHECK(rts_of<rc>([](auto step) { return std::move(step).rnr_timer(rnr_timer::from_code(3)); }) ==
         rts + of_rc + " min_rnr_timer=3" + psn);
-  CHECK(rts_of<uc>([](auto step) { return step.allow(access_right::remote_write); }) ==
+  CHECK(rts_of<uc>([](auto step) { return std::move(step).allow(access_right::remote_write); }) ==
         rts + " qp_access_flags=REMOTE_WRITE" + psn);
-  CHECK(rts_of<ud>([](auto step) { return step.queue_key(queue_key{0x33}); }) ==
+  CHECK(rts_of<ud>([](auto step) { return std::move(step).queue_key(queue_key{0x33}); }) ==
         rts + " qkey=0x33" + psn);
 }
 

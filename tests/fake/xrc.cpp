@@ -176,3 +176,16 @@ TEST_CASE("A queue pair with a shared receive queue of XRC fails with a reason")
       {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared.native_handle()}, why);
   CHECK(why.explanation() == "srq is an XRC queue, which no queue pair owns: requests name it");
 }
+
+TEST_CASE("An XRC initiator with a shared receive queue is refused before the call") {
+  xrc_bench bench;
+  failure why;
+  const auto pair = queue_pair<transport::xrc_send>::create(
+      bench.domain, {.send_cq = bench.queue, .srq = bench.shared.native_handle()}, why);
+  CHECK_FALSE(pair);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() ==
+        "an XRC initiator only sends, so it has no shared receive queue: leave srq out, and name "
+        "the queue of the target in each request");
+  CHECK(bench.machine.count<called::create_qp>() == 0);
+}

@@ -187,7 +187,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   template <transport Transport>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          on_failure policy = throwing{}) const {
-    if (!detail::check_queue_options(policy, "rdma_create_qp", options)) return;
+    if (!detail::check_queue_options(policy, "rdma_create_qp", Transport, options)) return;
     if (detail::prefers_extended(options)) {
       failure why;
       queue_pair_options others = options;

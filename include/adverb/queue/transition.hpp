@@ -35,7 +35,9 @@ constexpr void refuse_attribute() noexcept {
   static_assert(
       !is_one_of(address | remote_queue_pair | rq_psn | path_mtu),
       "the peer and its address are set in RTR of connections (RC, UC, XRC): call "
-      "rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)");
+      "rtr().remote(...); later a connection changes its address, and the rate with it, once its "
+      "send queue is drained: call drain(), then change().address(...); each datagram (UD) names a "
+      "destination: send(...).to(destination)");
   static_assert(!is_one_of(max_destination_read_atomic | rnr_timer),
                 "the limit of incoming reads and the RNR timer are set in RTR of RC and of XRC "
                 "targets: call rtr().max_destination_read_atomic(...) or rtr().rnr_timer(...)");

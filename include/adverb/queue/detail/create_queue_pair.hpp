@@ -20,10 +20,10 @@ namespace adverb::inline ADVERB_ABI::detail {
                                     context_ref context, transport service,
                                     const queue_pair_options& options);
 
-/// Fails with EINVAL if both `cq` and one of `send_cq` and `recv_cq` are set, or if the option with
-/// the name `missing` is.
-bool check_queue_options(on_failure policy, const char* verb, const queue_pair_options& options,
-                         std::string_view missing = {});
+/// Fails with EINVAL if both `cq` and one of `send_cq` and `recv_cq` are set, if a shared receive
+/// queue is set for a transport that receives nothing, or if the option with the name `missing` is.
+bool check_queue_options(on_failure policy, const char* verb, transport service,
+                         const queue_pair_options& options, std::string_view missing = {});
 
 /// Returns the name of the option of a missing completion queue; empty if none is missing.
 [[nodiscard]] std::string_view missing_queue(transport service,

@@ -62,15 +62,20 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
                  {options.max_inline_data});
 }
 
-ADVERB_FUNC bool check_queue_options(on_failure policy, const char* verb,
+ADVERB_FUNC bool check_queue_options(on_failure policy, const char* verb, transport service,
                                      const queue_pair_options& options, std::string_view missing) {
   const bool unclear = options.cq && (options.send_cq || options.recv_cq);
-  const int result = unclear || !missing.empty() ? EINVAL : 0;
+  const bool receives_nothing = options.srq && service == transport::xrc_send;
+  const int result = unclear || receives_nothing || !missing.empty() ? EINVAL : 0;
   return check_returned(policy, verb, result, [&](failure_description& description) {
     if (unclear)
       description.explain(
           "cq is the completion queue of sends and receives: set either cq, or send_cq and "
           "recv_cq");
+    else if (receives_nothing)
+      description.explain(
+          "an XRC initiator only sends, so it has no shared receive queue: leave srq out, and name "
+          "the queue of the target in each request");
     else
       description.explain("{} is empty: moved from, closed, or never given", {missing});
   });
@@ -90,7 +95,8 @@ ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
                                                         on_failure policy) {
   const bool extended = options.needs_extended_creation();
   const char* const verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
-  if (!check_queue_options(policy, verb, options, missing_queue(service, options))) return {};
+  if (!check_queue_options(policy, verb, service, options, missing_queue(service, options)))
+    return {};
   return make_handle<owned_queue_pair>(
       policy, verb,
       [&] {
