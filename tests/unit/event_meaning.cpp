@@ -43,7 +43,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("The guide has the meaning of each event in each phase") {
-  std::ifstream page{ADVERB_TEST_FOLDER "../docs/guide/errors.md"};
+  std::ifstream page{ADVERB_GUIDE_TO_ERRORS};
   const std::string text{std::istreambuf_iterator<char>{page}, {}};
   REQUIRE(!text.empty());
   for (const event_row& row : event_table) {
