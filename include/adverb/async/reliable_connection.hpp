@@ -361,9 +361,12 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   void leave_events() noexcept;
   /// Waits for the peer, until the deadline.
   void wait_for_peer();
-  /// Puts the offer of heartbeats into the private data, of which the peer gets `size` bytes.
-  void offer_heartbeats(std::size_t size);
   void note_missing_heartbeats(const char* verb);
+  /// Completes the private data for the peer, once the device is known: registers the memory that
+  /// it names. `of_peer` is that of the request; null on the connecting side. Offers heartbeats,
+  /// unless a layer above overrides it. A request is rejected if this fails.
+  virtual void prepare(reliable_link& link, const cm::private_data* of_peer, cm::private_data& data,
+                       on_failure policy);
 
   async::device_loop* loop_;
   async::connection_options options_;

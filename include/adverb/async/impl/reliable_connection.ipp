@@ -46,30 +46,30 @@ ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
 }
 
 ADVERB_FUNC bool connecting::accept(request&& requested) {
-  const bool is_heard = heartbeat_offer::of(requested.private_data()).has_value();
-  if (!is_heard && !options_.dead_after.is_endless()) {
-    note_missing_heartbeats("rdma_accept");
-    return false;
-  }
   set_event_target(requested, this);
   link_ = loop_->add_link<reliable_link>(requested.context(), options_, why_);
   if (link_ == nullptr) return false;
+  prepare(*link_, &requested.private_data(), options_.connection.private_data, why_);
+  if (why_) return false;
   auto ready = requested.create_queue_pair(pair_options(), link_->device().domain, why_);
   if (!ready) return false;
   auto& held = link_->hold(std::move(ready), options_, why_);
-  if (is_heard) offer_heartbeats(cm::max_accept_data);
   if (!why_) held.start_accept(options_.connection, why_);
   if (why_) return false;
   wait_for_peer();
   return true;
 }
 
-ADVERB_FUNC void connecting::offer_heartbeats(std::size_t size) {
-  if (why_) return;
-  const heartbeat* const added = link_->add_heartbeat(options_.dead_after, why_);
+ADVERB_FUNC void connecting::prepare(reliable_link& link, const cm::private_data* of_peer,
+                                     cm::private_data& data, on_failure policy) {
+  const bool is_offered = of_peer != nullptr && heartbeat_offer::of(*of_peer).has_value();
+  const bool is_wanted = !options_.dead_after.is_endless();
+  if (of_peer != nullptr && is_wanted && !is_offered) return note_missing_heartbeats("rdma_accept");
+  if (!is_offered && !is_wanted) return;
+  const heartbeat* const added = link.add_heartbeat(options_.dead_after, policy);
   if (added == nullptr) return;
-  cm::private_data& data = options_.connection.private_data;
-  data = added->offer().behind(data, size, why_);
+  const std::size_t size = of_peer != nullptr ? cm::max_accept_data : cm::max_request_data;
+  data = added->offer().behind(data, size, policy);
 }
 
 ADVERB_FUNC void connecting::note_missing_heartbeats(const char* verb) {
@@ -121,11 +121,12 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     if (!far) return false;
     link_ = loop_->add_link<reliable_link>(far.context(), options_, why_);
     if (link_ == nullptr) return false;
+    prepare(*link_, nullptr, options_.connection.private_data, why_);
+    if (why_) return false;
     auto ready = far.create_queue_pair(pair_options(), link_->device().domain, why_);
     at_ = std::monostate{};
     if (!ready) return false;
     auto& held = link_->hold(std::move(ready), options_, why_);
-    if (!options_.dead_after.is_endless()) offer_heartbeats(cm::max_request_data);
     if (!why_) held.start_connect(options_.connection, why_);
     if (!why_) wait_for_peer();
   } else if (link_ != nullptr) {

@@ -8,5 +8,9 @@
 #endif
 
 #include <adverb/remote/impl/remote_ring.ipp>
+#include <adverb/remote/impl/remote_stream.ipp>
 #include <adverb/remote/impl/ring_port.ipp>
 #include <adverb/remote/impl/ring_slots.ipp>
+#include <adverb/remote/impl/stream_offer.ipp>
+#include <adverb/remote/impl/stream_port.ipp>
+#include <adverb/remote/impl/stream_state.ipp>
