@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ namespace {
 
 using namespace examples;
 namespace async = adverb::async;
+
+constexpr std::uint32_t least_inline = 32;
 
 struct rstream_options {
   cm_options address;
@@ -122,8 +125,6 @@ class side {
   }
 
   async::task<> run() {
-    std::printf("%-10s%-8s%-8s%-8s%-8s%8s %10s%13s\n", "name", "bytes", "xfers", "iters", "total",
-                "time", "Gb/sec", "usec/xfer");
     if (options_->is_custom()) {
       measurement custom{.name = "custom"};
       if (!options_->size.empty() && !options_->has_all_sizes())
@@ -133,7 +134,7 @@ class side {
       co_return co_await measure_all(std::vector<measurement>(1, custom), options_->max_inline);
     }
     co_await measure_all(measurements_of(*options_, true), options_->max_inline);
-    co_await measure_all(measurements_of(*options_, false), 0);
+    co_await measure_all(measurements_of(*options_, false), least_inline);
   }
 
  private:
@@ -144,11 +145,23 @@ class side {
     if (listener_) co_return co_await adverb::remote_stream::accept(*listener_, sizes);
     const cm_options& to = options_->address;
     const auto found = co_await async::look_up(*loop_, to.server, to.port);
+    // The server may still be starting up.
+    for (int attempts = 60;; --attempts) {
+      std::error_code why;
+      auto made =
+          co_await adverb::remote_stream::connect(*loop_, found.front(), sizes).report_to(why);
+      if (made) co_return made;
+      if (why != std::errc::connection_refused || attempts == 0) break;
+      co_await async::sleep_for(*loop_, std::chrono::milliseconds{50});
+    }
     co_return co_await adverb::remote_stream::connect(*loop_, found.front(), sizes);
   }
 
   async::task<> measure_all(std::vector<measurement> all, std::uint32_t max_inline) {
     const adverb::remote_stream peer = co_await connect(max_inline);
+    if (!std::exchange(has_title_, true))
+      std::printf("%-10s%-8s%-8s%-8s%-8s%8s %10s%13s\n", "name", "bytes", "xfers", "iters", "total",
+                  "time", "Gb/sec", "usec/xfer");
     for (const measurement& each : all) co_await measure(peer, each);
     co_await peer.close();
   }
@@ -193,6 +206,7 @@ class side {
   async::event_loop* loop_;
   const rstream_options* options_;
   std::optional<async::listener> listener_;
+  bool has_title_ = false;
   std::vector<std::byte> buffer_;
   numbered_bytes bytes_;
 };
@@ -220,7 +234,8 @@ int main(int argc, char** argv) {
       .type_name("ADDRESS");
   options.address.add_port_to(arguments);
   arguments.add_number("-B,--buffer", options.buffer, 1, 1U << 28U, "Half of each buffer in bytes");
-  arguments.add_number("-i,--inline", options.max_inline, 0, 1024, "Longest inline data in bytes");
+  arguments.add_number("-i,--inline", options.max_inline, least_inline, 1024,
+                       "Longest inline data in bytes");
   arguments.add_number("-I,--iterations", options.iterations, 1, unlimited, "Number of iterations");
   arguments.add_number("-C,--count", options.count, 1, unlimited,
                        "Number of transfers of an iteration in each direction");

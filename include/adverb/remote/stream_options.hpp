@@ -23,7 +23,7 @@ struct stream_options {
   std::uint32_t max_send_wr = 384;
   /// Number of receives that are posted for data, 8 to 65,534: the peer has as many credits.
   std::uint32_t receives = 384;
-  /// Data up to this size is sent inline.
+  /// Data up to this size in bytes is sent inline. At least 32: other messages are, too.
   std::uint32_t max_inline_data = 64;
   /// See `async::connection_options::connect_timeout`.
   timeout connect_timeout = detail::seconds{10};

@@ -125,7 +125,7 @@ TEST_CASE("A stream carries every byte in both directions at once",
     options.receive_buffer = each.receive_buffer;
     options.max_send_wr = each.max_send_wr;
     options.receives = each.receives;
-    options.max_inline_data = seed % 2 == 0 ? 64 : 0;
+    options.max_inline_data = seed % 2 == 0 ? 64 : 32;
     std::array<std::uint64_t, 2> read{};
     const auto use = [&](std::size_t which) {
       return [&, which](const remote_stream& stream) -> async::task<> {
@@ -377,6 +377,8 @@ TEST_CASE("The options of a stream are checked") {
   is_refused([](stream_options& wrong) { wrong.receive_buffer = 1U << 30U; }, "below 2^30");
   is_refused([](stream_options& wrong) { wrong.max_send_wr = 15; }, "max_send_wr is below 16");
   is_refused([](stream_options& wrong) { wrong.receives = 7; }, "receives is not within 8");
+  is_refused([](stream_options& wrong) { wrong.max_inline_data = 31; },
+             "max_inline_data is below 32");
 }
 
 TEST_CASE("A peer that offers no stream is refused, on both sides", "[rdma_connect][rdma_accept]") {

@@ -60,6 +60,9 @@ struct stream_limits {
   static constexpr std::uint32_t most_receives = 0xfffe;
   /// The longest length in a message.
   static constexpr std::uint32_t most_bytes = (1U << 29U) - 1;
+  /// Messages that are not data go inline, and over iWARP all messages. soft-iWARP sends shorter
+  /// requests wrongly that do not: see docs/device_facts.md, "misreads_short_requests".
+  static constexpr std::uint32_t least_inline = 32;
   /// Number of buffers of which a side names two halves in turn.
   static constexpr std::uint32_t list_size = 2;
 };

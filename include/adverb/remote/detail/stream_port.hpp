@@ -48,14 +48,10 @@ class stream_port final : public link_attachment {
   /// Reports why it has ended.
   void report(const char* verb, on_failure policy) const;
 
-  /// Takes messages, and ends the connection if its deadline has passed.
+  /// Ends the connection if its deadline has passed.
   void begin() noexcept {
     if (!link_->is_ready()) [[unlikely]]
       link_->make_ready();
-    if (has_begun_) [[likely]]
-      return;
-    has_begun_ = true;
-    taker_.begin();
   }
   /// Copies bytes of the peer. Returns their number.
   [[nodiscard]] std::size_t read(std::span<std::byte> into) noexcept;
@@ -81,6 +77,8 @@ class stream_port final : public link_attachment {
   void take_message(receive_block& block) noexcept;
   void messages_ended() noexcept;
 
+  void cancel_waits() noexcept override;
+
  private:
   /// Waits for completions.
   struct completion_wait : room_waiter {
@@ -102,34 +100,27 @@ class stream_port final : public link_attachment {
   void post_write(const stream_target& to, std::uint32_t message, bool is_signaled,
                   const Payload&... payload) noexcept;
   void post(const stream_notice& due) noexcept;
-  /// Returns the memory of a message that goes as a send.
-  [[nodiscard]] const_buffer sent_message(std::uint32_t message) noexcept;
   void check(const send_window_result& posted) noexcept;
   [[nodiscard]] std::span<std::byte, stream_target::encoded_size> entry() const noexcept;
   void violate(stream_violation which) noexcept;
+  void end() noexcept;
   void resume(async::waiter_list& waiters) noexcept;
 
-  /// Places in the memory to which the peer writes: the list in which it names its buffers, and the
-  /// receive buffer.
-  static constexpr std::size_t receive_buffer = 64;
+  /// The offset of the receive buffer, behind the list in which the peer names its buffers.
+  static constexpr std::size_t receive_offset = 64;
 
   reliable_link* link_;
   bool is_iwarp_;
   timeout end_timeout_;
-  std::uint32_t send_buffer_;
   std::uint32_t receive_buffer_;
   std::uint16_t receives_;
   stream_state state_;
+  /// The memory to which the peer writes.
   async::loop_memory shared_;
-  /// The send buffer; names of halves of the receive buffer; over iWARP, messages.
-  async::loop_memory own_;
-  const_buffer own_buffer_;
-  std::uint32_t next_name_ = 0;
-  std::uint32_t next_message_ = 0;
-  std::uint32_t message_count_;
+  async::loop_memory send_buffer_;
+  const_buffer sent_;
   stream_target peer_list_;
   std::endian peer_order_ = std::endian::native;
-  bool has_begun_ = false;
   bool has_ended_ = false;
   failure why_;
   async::waiter_list readers_;

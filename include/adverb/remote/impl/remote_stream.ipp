@@ -12,16 +12,17 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC void check_stream(const stream_options& options, on_failure policy) {
   policy.clear();
   constexpr std::uint32_t least_requests = 4 * stream_limits::notices;
-  const std::string_view defect = options.send_buffer == 0 ? "send_buffer is 0"
-                                  : options.receive_buffer == 0 ||
-                                          options.receive_buffer % 2 != 0 ||
-                                          options.receive_buffer / 2 > stream_limits::most_bytes
-                                      ? "receive_buffer is no multiple of 2 below 2^30"
-                                  : options.max_send_wr < least_requests ? "max_send_wr is below 16"
-                                  : options.receives < stream_limits::least_receives ||
-                                          options.receives > stream_limits::most_receives
-                                      ? "receives is not within 8 and 65,534"
-                                      : "";
+  const std::string_view defect =
+      options.send_buffer == 0 ? "send_buffer is 0"
+      : options.receive_buffer == 0 || options.receive_buffer % 2 != 0 ||
+              options.receive_buffer / 2 > stream_limits::most_bytes
+          ? "receive_buffer is no multiple of 2 below 2^30"
+      : options.max_send_wr < least_requests ? "max_send_wr is below 16"
+      : options.receives < stream_limits::least_receives ||
+              options.receives > stream_limits::most_receives
+          ? "receives is not within 8 and 65,534"
+      : options.max_inline_data < stream_limits::least_inline ? "max_inline_data is below 32"
+                                                              : "";
   if (defect.empty()) return;
   policy.report(EINVAL, "stream_options",
                 [&](failure_description& description) { description.explain(defect); });

@@ -17,7 +17,6 @@ ADVERB_FUNC stream_port::stream_port(reliable_link& link, const stream_options& 
     : link_{&link},
       is_iwarp_{detail::is_iwarp(link.device().context)},
       end_timeout_{options.end_timeout},
-      send_buffer_{options.send_buffer},
       receive_buffer_{options.receive_buffer},
       receives_{static_cast<std::uint16_t>(options.receives)},
       state_{{.requests = options.max_send_wr,
@@ -26,16 +25,13 @@ ADVERB_FUNC stream_port::stream_port(reliable_link& link, const stream_options& 
               .receive_buffer = options.receive_buffer,
               .receives = receives_,
               .max_inline = options.max_inline_data}},
-      shared_{link.loop(), link.device().context, receive_buffer + options.receive_buffer,
+      shared_{link.loop(), link.device().context, receive_offset + options.receive_buffer,
               access_right::local_write | access_right::remote_write, policy},
-      message_count_{is_iwarp_ ? options.max_send_wr : 0},
       taker_{link, *this} {
   if (policy.failed()) return;
-  const std::size_t names = std::size_t{stream_limits::notices} * stream_target::encoded_size;
-  own_ = {link.loop(), link.device().context,
-          send_buffer_ + names + std::size_t{message_count_} * sizeof(std::uint32_t),
-          access_right::local_write, policy};
-  if (!policy.failed()) own_buffer_ = own_.buffer();
+  send_buffer_ = {link.loop(), link.device().context, options.send_buffer,
+                  access_right::local_write, policy};
+  if (!policy.failed()) sent_ = send_buffer_.buffer();
 }
 
 ADVERB_FUNC stream_offer stream_port::offer() const {
@@ -45,14 +41,14 @@ ADVERB_FUNC stream_offer stream_port::offer() const {
       .receives = receives_,
       .list = {.address = memory.address(), .key = key, .length = stream_limits::list_size},
       .buffer = {
-          .address = memory.address() + receive_buffer, .key = key, .length = receive_buffer_ / 2}};
+          .address = memory.address() + receive_offset, .key = key, .length = receive_buffer_ / 2}};
 }
 
 ADVERB_FUNC void stream_port::connected(const stream_offer& of_peer, bool has_accepted) noexcept {
   peer_list_ = of_peer.list;
   peer_order_ = of_peer.order;
   state_.connect(of_peer, is_iwarp_ && has_accepted);
-  begin();
+  taker_.begin();
   flush();
 }
 
@@ -65,7 +61,7 @@ ADVERB_FUNC void stream_port::report(const char* verb, on_failure policy) const 
 
 ADVERB_FUNC std::size_t stream_port::read(std::span<std::byte> into) noexcept {
   std::size_t total = 0;
-  const std::byte* const buffer = shared_.bytes().data() + receive_buffer;
+  const std::byte* const buffer = shared_.bytes().data() + receive_offset;
   while (total != into.size() && state_.readable() != 0) {
     const auto size =
         static_cast<std::uint32_t>(std::min<std::size_t>(into.size() - total, state_.contiguous()));
@@ -88,9 +84,9 @@ ADVERB_FUNC std::size_t stream_port::write(std::span<const std::byte> bytes) noe
     if (next.is_inline) {
       post_write(next.target, next.message(), next.is_signaled, inline_data{from});
     } else {
-      std::memcpy(&own_.bytes()[next.source], from.data(), size);
+      std::memcpy(&send_buffer_.bytes()[next.source], from.data(), size);
       post_write(next.target, next.message(), next.is_signaled,
-                 own_buffer_.unchecked_slice(next.source, size));
+                 sent_.unchecked_slice(next.source, size));
     }
     total += size;
   }
@@ -108,16 +104,7 @@ void stream_port::post_write(const stream_target& to, std::uint32_t message, boo
         sends.post(write_with_immediate(target, static_cast<immediate>(message), payload...)
                        .signaled(is_signaled)));
   check(sends.post(adverb::write(target, payload...),
-                   send(sent_message(message)).signaled(is_signaled)));
-}
-
-ADVERB_FUNC const_buffer stream_port::sent_message(std::uint32_t message) noexcept {
-  const std::size_t first =
-      send_buffer_ + std::size_t{stream_limits::notices} * stream_target::encoded_size;
-  const std::size_t offset = first + std::size_t{next_message_} * sizeof message;
-  if (++next_message_ == message_count_) next_message_ = 0;
-  std::memcpy(&own_.bytes()[offset], &message, sizeof message);
-  return own_buffer_.unchecked_slice(offset, sizeof message);
+                   send(inline_data{message}).signaled(is_signaled)));
 }
 
 ADVERB_FUNC void stream_port::check(const send_window_result& posted) noexcept {
@@ -128,20 +115,13 @@ ADVERB_FUNC void stream_port::check(const send_window_result& posted) noexcept {
 ADVERB_FUNC void stream_port::post(const stream_notice& due) noexcept {
   stream_target to = peer_list_;
   if (due.freed) {
-    constexpr std::uint32_t size = stream_target::encoded_size;
-    const stream_offer mine = offer();
-    const auto name = stream_target{.address = mine.buffer.address + due.freed->offset,
-                                    .key = mine.buffer.key,
-                                    .length = mine.buffer.length}
-                          .encode(peer_order_);
-    const std::size_t offset = send_buffer_ + std::size_t{next_name_} * size;
-    next_name_ = (next_name_ + 1) % stream_limits::notices;
-    std::ranges::copy(name, &own_.bytes()[offset]);
-    to.address += std::uint64_t{due.freed->entry} * size;
-    to.length = size;
-    return post_write(to, due.message, true, own_buffer_.unchecked_slice(offset, size));
+    stream_target half = offer().buffer;
+    half.address += due.freed->offset;
+    to.address += std::uint64_t{due.freed->entry} * stream_target::encoded_size;
+    to.length = stream_target::encoded_size;
+    return post_write(to, due.message, true, inline_data{half.encode(peer_order_)});
   }
-  if (is_iwarp_) return check(link_->sends().post(send(sent_message(due.message)).signaled()));
+  if (is_iwarp_) return check(link_->sends().post(send(inline_data{due.message}).signaled()));
   to.length = 0;
   post_write(to, due.message, true);
 }
@@ -159,8 +139,12 @@ ADVERB_FUNC void stream_port::flush() noexcept {
 ADVERB_FUNC bool stream_port::completion_wait::resume(async::waiter& which) {
   auto& self = static_cast<completion_wait&>(which);
   stream_port& port = *self.owner;
-  const bool was_cancelled = std::exchange(self.is_cancelled, false);
-  if (!was_cancelled && port.link_->is_open()) {
+  if (std::exchange(self.is_cancelled, false)) {
+    self.leave();
+    port.flush();
+    return true;
+  }
+  if (port.link_->is_open()) {
     port.flush();
     port.resume(port.writers_);
     if (port.needs_completions()) return false;
@@ -215,19 +199,21 @@ ADVERB_FUNC void stream_port::violate(stream_violation which) noexcept {
     });
   });
   link_->close(EPROTO);
-  has_ended_ = true;
-  resume(readers_);
-  resume(writers_);
+  end();
 }
 
 ADVERB_FUNC void stream_port::messages_ended() noexcept {
-  if (!link_->has_no_more_messages()) {
-    // `connection::cancel_waits` ends the steps, and not the stream.
-    has_begun_ = false;
-    link_->loop().cancel(readers_);
-    link_->loop().cancel(writers_);
-    return;
-  }
+  // `connection::cancel_waits` has ended the wait.
+  if (!link_->has_no_more_messages()) return taker_.begin();
+  end();
+}
+
+ADVERB_FUNC void stream_port::cancel_waits() noexcept {
+  link_->loop().cancel(readers_);
+  link_->loop().cancel(writers_);
+}
+
+ADVERB_FUNC void stream_port::end() noexcept {
   has_ended_ = true;
   resume(readers_);
   resume(writers_);

@@ -56,10 +56,9 @@ ADVERB_FUNC stream_transfer stream_state::write(std::size_t size) noexcept {
     return {};
   stream_target& to = targets_[0];
   auto length = static_cast<std::uint32_t>(std::min({size, std::size_t{to.length}, longest}));
-  stream_transfer made{
-      .target = to, .source = send_offset_, .is_inline = length <= sizes_.max_inline};
+  stream_transfer made{.target = to, .source = send_offset_};
   std::uint32_t bytes = 0;
-  if (!made.is_inline) {
+  if (length > sizes_.max_inline) {
     length = bytes =
         std::min({length, sizes_.send_buffer - send_used_, sizes_.send_buffer - send_offset_});
     if (bytes == 0) return {};
@@ -71,6 +70,7 @@ ADVERB_FUNC stream_transfer stream_state::write(std::size_t size) noexcept {
     made.is_signaled = unsignaled_ >= sizes_.send_buffer / 4;
     if (made.is_signaled) unsignaled_ = 0;
   }
+  made.is_inline = length <= sizes_.max_inline;
   made.target.length = length;
   ++sent_;
   to.address += length;
