@@ -135,7 +135,8 @@ TEST_CASE("A stream carries every byte in both directions at once",
           co_await stream.shutdown();
           has_written.set();
         });
-        read[which] = co_await read_numbered(stream, each.longest, ++seed);
+        const unsigned of_reads = ++seed;
+        read[which] = co_await read_numbered(stream, each.longest, of_reads);
         static_cast<void>(co_await has_written.wait());
         co_await stream.close();
       };
