@@ -150,6 +150,7 @@ class [[nodiscard]] remote_stream {
   [[nodiscard]] const async::connection& connection() const& noexcept ADVERB_LIFETIME_BOUND {
     return connection_;
   }
+  void connection() const&& = delete;
 
  private:
   [[nodiscard]] detail::stream_port& port() const noexcept {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The steps of established connections and channels allocate nothing, with tasks, with Asio's
-// coroutines and as senders. A program of its own, because it replaces operator new.
+// The steps of established connections, channels and streams allocate nothing, with tasks, with
+// Asio's coroutines and as senders. A program of its own, because it replaces operator new.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
+#include <adverb/remote.hpp>
 #include <support/catch.hpp>
 
 #include "cm/net_side.hpp"
@@ -242,6 +245,38 @@ TEST_CASE("Requests and replies of channels allocate nothing", "[ibv_post_send]"
         state.note(round);
       }
     }
+    co_await server.close();
+  });
+  here.loop.run();
+  CHECK(state.was_steady());
+  CHECK(state.count() == 0);
+}
+
+TEST_CASE("Reads and writes of streams allocate nothing", "[ibv_post_send]") {
+  side here;
+  steady_state state{1};
+  // Each message waits for memory of the peer, and some is inline.
+  const stream_options options{.send_buffer = 4096, .receive_buffer = 4096};
+  std::array<std::byte, 3000> memory{};
+  here.loop.spawn([&]() -> async::task<> {
+    const remote_stream client = co_await remote_stream::accept(here.listener, options);
+    std::array<std::byte, 1000> bytes{};
+    while (const std::size_t size = co_await client.read(bytes))
+      co_await client.write(std::span{bytes}.first(size));
+    co_await client.close();
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    const remote_stream server =
+        co_await remote_stream::connect(here.loop, here.address(), options);
+    for (int round = 1; round <= steady_state::rounds; ++round) {
+      co_await server.write(std::span{memory}.first(40));
+      co_await server.write(memory);
+      for (std::size_t read = 0; read < memory.size() + 40;) read += co_await server.read(memory);
+      state.note(round);
+    }
+    co_await server.shutdown();
+    const std::size_t end = co_await server.read(memory);
+    CHECK(end == 0);
     co_await server.close();
   });
   here.loop.run();
