@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include <adverb/async/accept.hpp>
@@ -132,8 +132,8 @@ class [[nodiscard]] remote_stream {
   }
   /// Writes all of the bytes. Waits until they are copied and posted, in the order in which writes
   /// were started. Fails with EPIPE after `shutdown` or `close`, with ECONNRESET if the peer has
-  /// closed, and otherwise as `read`. Any part may have been written then. Does not allocate.
-  /// Wraps: ibv_post_send(3).
+  /// closed, and otherwise as `read`. Any part may have been written then, and also if the step is
+  /// destroyed under way. Does not allocate. Wraps: ibv_post_send(3).
   [[nodiscard]] write_step write(std::span<const std::byte> bytes) const noexcept;
   /// Ends the writes after those that have started: the peer reads 0 behind them. Waits until the
   /// peer has everything in its memory. This side can still read.

@@ -461,7 +461,7 @@ class hostile_peer {
 
 }  // namespace
 
-TEST_CASE("A hostile peer of a stream is refused with a sentence", "[optional][ibv_post_recv]") {
+TEST_CASE("A hostile peer of a stream is refused with a sentence", "[ibv_post_recv]") {
   struct attack {
     std::string_view sentence;
     std::function<async::task<>(const hostile_peer&)> run;

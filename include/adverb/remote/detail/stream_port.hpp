@@ -2,6 +2,7 @@
 // The stream of a connection: its memory, and what the messages of the connection mean for it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include <adverb/remote/remote_stream.hpp>
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <adverb/cm/detail/drive_own_pair.hpp>
 #include <adverb/remote/detail/stream_port.hpp>
