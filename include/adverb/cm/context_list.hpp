@@ -10,15 +10,25 @@
 #include <adverb/core/error.hpp>
 #include <adverb/device/context_ref.hpp>
 
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Frees a list of librdmacm's contexts, or keeps it until the program ends if a context has live
+/// objects, and no other list keeps it. Thread safe.
+void free_contexts(ibv_context** contexts, std::size_t size) noexcept;
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The contexts of all RDMA devices that librdmacm has opened. Identifiers share them, and they
-/// stay open until the program ends:
+/// The contexts of all RDMA devices that librdmacm has opened. Identifiers share them:
 ///
-///     for (context_ref context : cm::context_list{}) prepare(context);
+///     const cm::context_list contexts;
+///     for (context_ref context : contexts) prepare(context);
 ///
 /// An object that is created on one of them, such as a protection domain, serves all its
-/// connections.
+/// connections. librdmacm closes the context of a removed device when it next looks at the devices.
+/// A context stays open while a list has it, or, once the last list is destroyed, until the program
+/// ends if there were objects on it.
 class [[nodiscard]] context_list {
  public:
   /// Lists the contexts. Fails with ENODEV if there is no RDMA device. Wraps: rdma_get_devices(3).
@@ -26,9 +36,10 @@ class [[nodiscard]] context_list {
   context_list(context_list&& other) noexcept
       : contexts_{std::exchange(other.contexts_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
   context_list& operator=(context_list&& other) noexcept;
-  /// Frees the list. The contexts stay open. Wraps: rdma_free_devices(3).
+  /// Frees the list, unless it keeps contexts open for their objects.
+  /// Wraps: rdma_free_devices(3).
   ~context_list() {
-    if (contexts_ != nullptr) rdma_free_devices(contexts_);
+    if (contexts_ != nullptr) detail::free_contexts(contexts_, size_);
   }
 
   class iterator {

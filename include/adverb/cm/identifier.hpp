@@ -115,8 +115,13 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Returns the event channel; empty for a synchronous identifier.
   [[nodiscard]] event_channel_ref channel() const noexcept { return checked()->channel; }
   /// Returns the bound device; empty until an address is resolved or bound. librdmacm owns it, and
-  /// all identifiers on the device share it.
-  [[nodiscard]] context_ref context() const noexcept { return checked()->verbs; }
+  /// all identifiers on the device share it. librdmacm closes the context of a removed device with
+  /// the last of them. This call keeps it open until the program ends, so objects on it may outlive
+  /// every identifier.
+  [[nodiscard]] context_ref context() const noexcept {
+    detail::default_domains::keep(checked());
+    return checked()->verbs;
+  }
   /// Returns the port of the bound device; 0 before an address is resolved or bound.
   [[nodiscard]] port_number port() const noexcept { return port_number{checked()->port_num}; }
   /// Returns the protection domain of the queue pair, or the default if none is given. The default

@@ -58,6 +58,25 @@ TEST_CASE("a failed device list names the device and the kernel module that it n
         "module rdma_ucm");
 }
 
+TEST_CASE("a list of contexts stays if it is the last that keeps one open for its objects",
+          "[rdma_get_devices][rdma_free_devices]") {
+  cm_bench bench;
+  {
+    const cm::context_list contexts;
+  }
+  CHECK(bench.machine.count<called::rdma_free_devices>() == 1);
+  adverb::protection_domain domain;
+  {
+    const cm::context_list contexts;
+    domain = adverb::protection_domain{contexts[0]};
+  }
+  CHECK(bench.machine.count<called::rdma_free_devices>() == 1);
+  {
+    const cm::context_list contexts;
+  }
+  CHECK(bench.machine.count<called::rdma_free_devices>() == 2);
+}
+
 TEST_CASE_METHOD(fixture, "closing a channel with identifiers fails",
                  "[rdma_destroy_event_channel]") {
   const adverb::failure why = reported([&](auto&&... policy) { channel.close(policy...); });

@@ -34,6 +34,15 @@ struct fixture : identifier_bench {
 
 }  // namespace
 
+TEST_CASE_METHOD(fixture, "context creates another identifier that keeps the context open",
+                 "[rdma_create_id][rdma_bind_addr]") {
+  CHECK(id.context().native_handle() == manager.context());
+  CHECK(keepers() == 1);
+  (void)id.context();
+  (void)id.protection_domain();
+  CHECK(keepers_made() == 1);
+}
+
 TEST_CASE_METHOD(fixture, "protection_domain creates another identifier that keeps the domain",
                  "[rdma_create_id][rdma_bind_addr]") {
   errno = 7;
@@ -77,7 +86,7 @@ TEST_CASE_METHOD(fixture, "a domain in which librdmacm creates an object is kept
 }
 
 TEST_CASE_METHOD(fixture, "an identifier does not keep a domain of the program") {
-  const adverb::protection_domain own{id.context()};
+  const adverb::protection_domain own{adverb::context_ref{manager.context()}};
   id.create_srq({.max_wr = 4}, own);
   id.create_queue_pair<rc>({}, own);
   CHECK(keepers_made() == 0);
