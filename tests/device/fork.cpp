@@ -71,3 +71,23 @@ TEST_CASE("The device reads memory that was written after a fork") {
   REQUIRE(::waitpid(process, &status, 0) == process);
   CHECK(WIFEXITED(status));
 }
+
+TEST_CASE("A child that destroys the objects of its parent leaves them alone",
+          "[ibv_destroy_qp][ibv_dereg_mr]") {
+  loopback<transport::rc> link;
+  const pid_t process = ::fork();
+  REQUIRE(process != -1);
+  if (process == 0) {
+    link.near_pair.close();
+    link.near_end.region.close();
+    ::_exit(link.near_pair ? 1 : 0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(process, &status, 0) == process);
+  CHECK(status == 0);
+  link.near_end.fill(0, 64, 7);
+  link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 64)).signaled())
+      .check();
+  next_success(link.near_end.queue);
+  CHECK(link.far_end.holds(0, 64, 7));
+}

@@ -8,8 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/queue/queue_pair.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 #include <support/told_failures.hpp>
@@ -112,4 +116,48 @@ TEST_CASE("a failed destroy names the object",
               "bound to it: unbind, invalidate or deallocate that first"});
   CHECK(machine.live_objects() == 5);
   adverb::set_failure_hook([](const adverb::failure&) noexcept {});
+}
+
+TEST_CASE("objects that the kernel has destroyed with their device do not block their parents") {
+  fake::machine machine;
+  const told_failures told;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  adverb::completion_queue queue{context, 16};
+  adverb::memory_region region{domain, memory};
+  {
+    const auto pair =
+        adverb::queue_pair<adverb::transport::rc>::create(domain, {.cq = queue, .max_send_wr = 4});
+    machine.fail<called::destroy_qp>(EIO);
+  }
+  machine.fail<called::dereg_mr>(-EIO);
+  region.close();
+  CHECK_FALSE(region);
+  machine.fail<called::destroy_cq>(EIO);
+  queue.close();
+  machine.fail<called::dealloc_pd>(EIO);
+  domain.close();
+  context.close();
+  CHECK(machine.count<called::close_device>() == 1);
+  CHECK(told.messages().empty());
+}
+
+TEST_CASE("a child of fork leaves alone what its parent has made, and destroys its own") {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  const pid_t child = ::fork();
+  REQUIRE(child != -1);
+  if (child == 0) {
+    adverb::protection_domain of_child{context};
+    domain.close();
+    const bool is_left_alone = !domain && machine.count<called::dealloc_pd>() == 0;
+    of_child.close();
+    ::_exit(is_left_alone && machine.count<called::dealloc_pd>() == 1 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  domain.close();
+  CHECK(machine.count<called::dealloc_pd>() == 1);
 }

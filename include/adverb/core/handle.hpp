@@ -252,7 +252,9 @@ class [[nodiscard]] owner : public Base {
   }
 
   /// Destroys the object now. Fails with EBUSY if it has live children. If it fails, the handle
-  /// keeps the object, and a later close can succeed. Does nothing if the handle is empty.
+  /// keeps the object, and a later close can succeed. Does nothing if the handle is empty. Succeeds
+  /// if the kernel has destroyed the object with its device (EIO). In a child of fork(2) it only
+  /// empties the handle of an object that the parent has made.
   // See docs/decisions.md, "A failed close keeps the object".
   void close(on_failure policy = throwing{}) {
     policy.clear();

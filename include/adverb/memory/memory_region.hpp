@@ -102,7 +102,7 @@ struct memory_region_traits {
     // Before the call: afterwards another thread's region may have the same key.
     known_regions::instance().note_gone(region);
     const int result = ibv_dereg_mr(region);
-    if (result != 0) known_regions::instance().note(region);
+    if (result != 0 && !has_gone_with_device(result)) known_regions::instance().note(region);
     return result;
   }
   static void list_parents(const ibv_mr* region, parent_visitor& parents) noexcept {

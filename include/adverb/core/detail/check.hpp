@@ -23,6 +23,12 @@ using describe_failure = callable_ref<failure_description&>;
   return result < 0 ? -result : result;
 }
 
+/// Returns true if a destroy found that the kernel has destroyed the object with its device.
+// See docs/decisions.md, "A device that has gone takes its objects along".
+[[nodiscard, gnu::cold]] inline bool has_gone_with_device(int result) noexcept {
+  return errno_of(result) == EIO;
+}
+
 /// Checks a call that returns 0 or an errno. Returns true on success.
 inline bool check_returned(on_failure policy, const char* verb, int result,
                            describe_failure describe) {

@@ -37,8 +37,12 @@ class [[gnu::visibility("default")]] side_table {
   /// leave the table locked in the child.
   side_table() noexcept {
     pthread_mutex_init(&mutex_, nullptr);
-    constexpr auto let_in = [] { pthread_mutex_unlock(&instance().mutex_); };
-    pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); }, let_in, let_in);
+    pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); },
+                   [] { pthread_mutex_unlock(&instance().mutex_); },
+                   [] {
+                     if constexpr (requires { instance().enter_child(); }) instance().enter_child();
+                     pthread_mutex_unlock(&instance().mutex_);
+                   });
   }
 
   /// Locks the table while it exists.
@@ -136,6 +140,8 @@ struct live_object {
   noted_parents parents{};
   /// The reserved entries of a completion queue.
   std::size_t reserved = 0;
+  /// A child of fork(2) has made the object.
+  bool is_of_child = false;
 
   void add_child(object_kind kind) noexcept {
     ++children.of[static_cast<std::size_t>(kind)];
@@ -147,6 +153,10 @@ struct live_object {
     if (count == 0) return;
     --count;
     --all_children;
+  }
+
+  [[nodiscard]] bool holds_nothing() const noexcept {
+    return all_children == 0 && reserved == 0 && parents.empty() && !is_of_child;
   }
 };
 
@@ -165,10 +175,13 @@ class live_objects {
 
   void remove(live_object* object) noexcept;
 
+  /// Marks no object as one of a child of fork(2).
+  void leave_to_parent() noexcept;
+
   /// Takes a child away, and removes the record if it holds nothing more.
   void remove_child(live_object& object, object_kind kind) noexcept {
     object.remove_child(kind);
-    if (object.all_children == 0 && object.reserved == 0 && object.parents.empty()) remove(&object);
+    if (object.holds_nothing()) remove(&object);
   }
 
  private:
@@ -239,6 +252,9 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept;
 
+  /// Returns true in a child of fork(2) if its parent made the object.
+  [[nodiscard]] bool is_of_parent_process(const void* object) noexcept;
+
   struct reservation {
     bool fits;
     /// Entries reserved by others.
@@ -258,7 +274,16 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   noted_parents take_noted_parents(const void* child) noexcept;
 
  private:
+  friend side_table<lifetime_registry>;
+
+  /// In a child of fork(2). The objects that are there belong to its parent.
+  void enter_child() noexcept {
+    is_child_ = true;
+    objects_.leave_to_parent();
+  }
+
   live_objects objects_;
+  bool is_child_ = false;
 };
 
 /// Returns `made`, and stores the parents that its C struct does not name. The type of `parents`

@@ -66,6 +66,9 @@ ADVERB_FUNC void replace_parents(const void* object, const object_operations& op
 ADVERB_FUNC bool destroy_object(void* object, const object_operations& operations,
                                 on_failure policy) {
   lifetime_registry& registry = lifetime_registry::instance();
+  // A child of fork(2) leaves them alone: its destroys would end them for its parent.
+  if (registry.is_of_parent_process(object)) [[unlikely]]
+    return true;
   const object_name name{object, operations.describe};
   // Taken before the destroy: afterwards another thread's object may have the same address.
   noted_parents stored;
@@ -87,7 +90,9 @@ ADVERB_FUNC bool destroy_object(void* object, const object_operations& operation
     }
   }
   const int result = operations.destroy(object);
-  if (result == 0) return true;
+  // The connection manager is another device of the kernel, which stays.
+  const bool is_on_device = operations.kind != object_kind::identifier;
+  if (result == 0 || (is_on_device && has_gone_with_device(result))) return true;
   register_again(object, operations, stored);
   return check_returned(policy, operations.destroy_verb, result,
                         [&](failure_description& description) {

@@ -62,8 +62,15 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   }
   object->next_in_bucket = spare_;
   object->reserved = 0;
+  object->is_of_child = false;
   spare_ = object;
   ++spare_count_;
+}
+
+ADVERB_FUNC void live_objects::leave_to_parent() noexcept {
+  for (std::size_t index = 0; index < bucket_count(); ++index)
+    for (live_object* each = buckets_[index]; each != nullptr; each = each->next_in_bucket)
+      each->is_of_child = false;
 }
 
 ADVERB_FUNC void live_objects::grow() {
@@ -116,6 +123,8 @@ ADVERB_FUNC void lifetime_registry::add(const void* object, object_kind kind,
   parent_visitor visitor{objects_, parent_visitor::task::count, kind};
   const lock guard{*this};
   list(object, visitor);
+  if (is_child_) [[unlikely]]
+    objects_.find_or_add(object).is_of_child = true;
 }
 
 ADVERB_FUNC void lifetime_registry::remove(const void* object, object_kind kind,
@@ -183,6 +192,14 @@ lifetime_registry::children_of(const void* parent) noexcept {
   return found == nullptr ? child_counts{} : found->children;
 }
 
+ADVERB_FUNC bool lifetime_registry::is_of_parent_process(const void* object) noexcept {
+  if (!is_child_) [[likely]]
+    return false;
+  const lock guard{*this};
+  const live_object* const found = objects_.find(object);
+  return found == nullptr || !found->is_of_child;
+}
+
 ADVERB_FUNC void lifetime_registry::note_parents(const void* child, const void* const* parents,
                                                  std::size_t count) noexcept {
   if (count == 0) return;
@@ -201,7 +218,8 @@ ADVERB_FUNC noted_parents lifetime_registry::take_noted_parents(const void* chil
   live_object* const found = objects_.find(child);
   if (found == nullptr) return {};
   noted_parents taken = std::move(found->parents);
-  if (found->all_children == 0) objects_.remove(found);
+  found->is_of_child = false;
+  if (found->holds_nothing()) objects_.remove(found);
   return taken;
 }
 
