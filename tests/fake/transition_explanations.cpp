@@ -244,3 +244,17 @@ TEST_CASE("An explanation leaves out a cause if its query fails") {
           CHECK(!pair.rtr().remote(test_bench::peer).apply(why));
         }) == "");
 }
+
+TEST_CASE("A queue key for privileged programs is named if it is refused") {
+  test_bench bench;
+  auto pair = bench.fresh<transport::ud>();
+  const auto refused = [&](queue_key key) {
+    return explanation(
+        bench,
+        [&](failure& why) { CHECK(!pair.init().port(port_number{1}).queue_key(key).apply(why)); },
+        EPERM);
+  };
+  CHECK(refused(queue_key{0x80000001}) ==
+        "queue key 0x80000001 has its highest bit set: it needs CAP_NET_RAW");
+  CHECK(refused(queue_key{0x7fffffff}).empty());
+}

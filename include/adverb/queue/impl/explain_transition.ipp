@@ -88,6 +88,10 @@ ADVERB_FUNC void explain_transition(failure_description& description, const ibv_
         explain_retries(problems, values);
         if (from == qp_state::reset && to == qp_state::error)
           problems.add("Linux has no transition from RESET to ERR: nothing is posted in RESET");
+        if (is_code(description.code(), std::errc::operation_not_permitted) &&
+            mask.contains(qp_attribute::queue_key) && (values.qkey & 0x8000'0000) != 0)
+          problems.add("queue key {} has its highest bit set: it needs CAP_NET_RAW",
+                       {static_cast<queue_key>(values.qkey)});
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         port_attributes attributes;
         if (!explain_port(problems, context, port, attributes)) return;
