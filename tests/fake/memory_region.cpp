@@ -211,7 +211,9 @@ TEST_CASE_METHOD(fixture, "operations on an empty region fail with a reason") {
 
 TEST_CASE_METHOD(fixture, "an empty region that once had rights fails with a reason") {
   const auto check_empty = [](const adverb::memory_region_ref& region) {
-    const auto explained = [](const auto& call) { return reported(call).explanation(); };
+    const auto explained = [](const auto& call) {
+      return std::string{reported(call).explanation()};
+    };
     const std::string empty = "the memory region is empty: moved from, closed, or never created";
     CHECK(explained([&](auto&&... policy) { (void)region.slice(0, 1, policy...); }) == empty);
     CHECK(explained([&](auto&&... policy) { (void)region.const_slice(0, 1, policy...); }) == empty);
