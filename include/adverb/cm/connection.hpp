@@ -118,8 +118,7 @@ class [[nodiscard]] connection {
   /// Records an event from a shared channel, for `has_ended`. Ignores events of other identifiers.
   void note(const event& happened) noexcept {
     if (happened.identifier() == session_.id &&
-        detail::meaning_of(happened.type(), detail::cm_phase::connected) ==
-            detail::event_meaning::end)
+        detail::meaning_of(happened, detail::cm_phase::connected) == detail::event_meaning::end)
       has_ended_ = true;
   }
   /// Returns true if an event that was taken has ended the connection or removed its device.

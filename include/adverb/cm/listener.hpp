@@ -199,8 +199,8 @@ class [[nodiscard]] listener {
   static constexpr const char* verb = "listener::next_request";
 
   [[nodiscard]] connection_request<Transport> taken(event& happened, on_failure policy) const {
-    const auto meaning = detail::meaning_of(happened.type(), detail::cm_phase::listening);
-    if (meaning == detail::event_meaning::success && happened.status() == 0)
+    const auto meaning = detail::meaning_of(happened, detail::cm_phase::listening);
+    if (meaning == detail::event_meaning::success)
       return connection_request<Transport>::taken(happened, shared_channel(), policy);
     if (meaning != detail::event_meaning::nothing)
       detail::report_event(session_.id, happened, verb, policy);

@@ -27,7 +27,7 @@ enum class cm_phase : std::uint8_t {
 enum class event_meaning : std::uint8_t {
   /// Neither completes nor fails the phase.
   nothing,
-  /// Completes the phase, if the status of the event is 0; otherwise a failure.
+  /// Completes the phase.
   success,
   failure,
   /// The connection has ended.
@@ -85,11 +85,18 @@ inline constexpr std::array event_table = [] {
   };
 }();
 
-/// Returns what an event means. An event of a newer librdmacm means nothing.
+/// Returns what a type of event means. One of a newer librdmacm means nothing.
 [[nodiscard]] constexpr event_meaning meaning_of(cm::event_type type, cm_phase phase) noexcept {
   for (const event_row& each : event_table)
     if (each.type == type) return each.meanings[static_cast<std::size_t>(phase)];
   return event_meaning::nothing;
+}
+
+/// Returns what an event means: a success whose status is not 0 is a failure.
+[[nodiscard]] inline event_meaning meaning_of(const cm::event& happened, cm_phase phase) noexcept {
+  const event_meaning meaning = meaning_of(happened.type(), phase);
+  return meaning == event_meaning::success && happened.status() != 0 ? event_meaning::failure
+                                                                     : meaning;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -137,12 +137,12 @@ struct cm_session {
   [[nodiscard]] bool is_ended_by(const cm::event& happened, const cm_step& step, on_failure policy,
                                  const OnFailure& failed_event) {
     policy.clear();
-    const event_meaning meaning = meaning_of(happened.type(), step.phase);
+    const event_meaning meaning = meaning_of(happened, step.phase);
     if (meaning == event_meaning::nothing) return false;
     if (happened.type() != cm::event_type::device_removal && !is_started(step.verb, policy))
       return false;
     under_way = false;
-    if (meaning == event_meaning::success && happened.status() == 0) return true;
+    if (meaning == event_meaning::success) return true;
     failed_event(happened);
     report_event(id, happened, step.verb, policy);
     return false;

@@ -88,9 +88,7 @@ ADVERB_FUNC multicast_membership multicast_join::finish(event& happened, on_fail
     happened.acknowledge();
     return {};
   }
-  if (detail::meaning_of(happened.type(), detail::cm_phase::joining) !=
-          detail::event_meaning::success ||
-      happened.status() != 0) {
+  if (detail::meaning_of(happened, detail::cm_phase::joining) != detail::event_meaning::success) {
     detail::report_event(joining_.identifier(), happened, verb, policy);
     happened.acknowledge();
     joining_ = {};
