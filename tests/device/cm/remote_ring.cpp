@@ -47,6 +47,13 @@ constexpr async::connection_options for_rings{.max_send_wr = 16,
                                               .connect_timeout = std::chrono::seconds{30},
                                               .end_timeout = std::chrono::minutes{1}};
 
+/// Entries wait for room in the send queue.
+constexpr async::connection_options with_few_sends = [] {
+  async::connection_options few = for_rings;
+  few.max_send_wr = 4;
+  return few;
+}();
+
 async::task<> send_bytes(const async::connection& to, std::span<const std::byte> bytes) {
   const async::loop_memory memory = to.memory(bytes.size());
   std::ranges::copy(bytes, memory.bytes().begin());
@@ -262,8 +269,6 @@ TEST_CASE("A writer gets any number of slots that the reader has freed while it 
 TEST_CASE("A batch that is longer than the send queue is written in order",
           "[ibv_post_send][ibv_post_recv]") {
   both_sides both;
-  async::connection_options few = for_rings;
-  few.max_send_wr = 4;
   std::uint64_t read = 0;
   bool are_right = true;
   both.run_both([&](async::connection& client) { return read_all(client, 60, read, are_right); },
@@ -280,7 +285,7 @@ TEST_CASE("A batch that is longer than the send queue is written in order",
                   co_await out.close();
                   co_await server.disconnect();
                 },
-                few);
+                with_few_sends);
   CHECK(are_right);
   CHECK(read == 300);
 }
@@ -288,8 +293,6 @@ TEST_CASE("A batch that is longer than the send queue is written in order",
 TEST_CASE("Published entries are written although their writer is destroyed at once",
           "[ibv_post_send][ibv_post_recv]") {
   both_sides both;
-  async::connection_options few = for_rings;
-  few.max_send_wr = 4;
   std::uint64_t read = 0;
   both.run_both(
       [&](async::connection& client) -> async::task<> {
@@ -317,7 +320,7 @@ TEST_CASE("Published entries are written although their writer is destroyed at o
         const async::message none = co_await server.next();
         CHECK_FALSE(none);
       },
-      few);
+      with_few_sends);
   CHECK(read == 6);
 }
 
@@ -419,8 +422,6 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the waits of its connection a
 
 TEST_CASE("Published entries that wait for the send queue outlast the cancellation of waits") {
   both_sides both;
-  async::connection_options few = for_rings;
-  few.max_send_wr = 4;
   std::uint64_t read = 0;
   both.run_both(
       [&](async::connection& client) -> async::task<> {
@@ -448,7 +449,7 @@ TEST_CASE("Published entries that wait for the send queue outlast the cancellati
         co_await out.close();
         co_await server.disconnect();
       },
-      few);
+      with_few_sends);
   CHECK(read == 8);
 }
 
