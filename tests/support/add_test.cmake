@@ -5,14 +5,23 @@ if(ADVERB_SANITIZED)
   set(adverb_test_prefix "asan.")
 endif()
 
+# adverb_label_of(OUT FOLDER): the label of the tests of a folder. Tests of which it is said in
+# `adverb_thorough` that they take long and find little that others miss have the label "thorough".
+function(adverb_label_of out folder)
+  set(label ${folder})
+  if(adverb_thorough)
+    set(label thorough)
+  elseif(ADVERB_SANITIZED)
+    set(label sanitizers)
+  endif()
+  set(${out} ${label} PARENT_SCOPE)
+endfunction()
+
 # adverb_add_test(FOLDER NAME COMMAND...): the ctest test "FOLDER.NAME" with the label FOLDER.
 # `adverb_test` is set to its full name.
 function(adverb_add_test folder name)
   set(test ${adverb_test_prefix}${folder}.${name})
-  set(label ${folder})
-  if(ADVERB_SANITIZED)
-    set(label sanitizers)
-  endif()
+  adverb_label_of(label ${folder})
   add_test(NAME ${test} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77)
   if(ADVERB_SANITIZED)
