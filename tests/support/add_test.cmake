@@ -5,8 +5,8 @@ if(ADVERB_SANITIZED)
   set(adverb_test_prefix "asan.")
 endif()
 
-# adverb_label_of(OUT FOLDER): the label of the tests of a folder. Tests of which it is said in
-# `adverb_thorough` that they take long and find little that others miss have the label "thorough".
+# adverb_label_of(OUT FOLDER): the label of the tests of a folder. `adverb_thorough` is set for tests that
+# take long and find little that others miss: their label is "thorough".
 function(adverb_label_of out folder)
   set(label ${folder})
   if(adverb_thorough)
