@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The decoders of a channel: the handshake, the headers of frames, the remote handle of `take`, and
-// the frames in a stream of TCP.
+// The decoders of a channel (the handshake, the headers of frames, the remote handle of `take`, the
+// frames in a stream of TCP), and those of all other bytes of a peer.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
+#include <adverb/remote.hpp>
 
 #include "fuzz_target.hpp"
 
@@ -80,13 +82,77 @@ void read_stream(std::span<const std::byte> bytes) {
   }
 }
 
+/// Returns the first bytes, if there are enough for an encoded T.
+template <class T>
+[[nodiscard]] auto encoded(std::span<const std::byte> bytes) {
+  std::optional<std::span<const std::byte, T::encoded_size>> found;
+  if (bytes.size() >= T::encoded_size) found.emplace(bytes.first<T::encoded_size>());
+  return found;
+}
+
+/// Decodes a T, checks it with `check`, and encodes it again.
+template <class T, class Check>
+void decode(std::span<const std::byte> bytes, const Check& check) {
+  const auto given = encoded<T>(bytes);
+  if (!given) return;
+  std::error_code why;
+  const T read = T::decode(*given, why);
+  if (why) return;
+  check(read);
+  const auto again = read.encode();
+  const T same = T::decode(std::span{again}, why);
+  fuzz::require(!why && same == read, "a decoded value changes when it is encoded");
+}
+
+void decode_endpoint(std::span<const std::byte> bytes) {
+  decode<endpoint>(bytes, [](const endpoint& read) {
+    fuzz::require(static_cast<std::uint32_t>(read.number) < 1U << 24U,
+                  "a queue pair number has more than 24 bits");
+  });
+}
+
+void decode_remote_buffers(std::span<const std::byte> bytes) {
+  decode<remote_buffer<std::byte, access_right::remote_write>>(bytes, [](const auto& read) {
+    fuzz::require(read.address() + read.size_bytes() >= read.address(),
+                  "a remote buffer wraps around the address space");
+  });
+  decode<remote_buffer<std::uint64_t, access_right::remote_atomic>>(bytes, [](const auto& read) {
+    fuzz::require(read.empty() || read.address() % 8 == 0, "an atomic is misaligned");
+  });
+}
+
+void decode_ring(std::span<const std::byte> bytes) {
+  decode<ring_description>(bytes, [](const ring_description& read) {
+    fuzz::require(read.memory.size_bytes() / read.slots >= read.slot_size,
+                  "the slots of a ring exceed its memory");
+  });
+}
+
+void decode_private_data(std::span<const std::byte> bytes) {
+  const cm::private_data data{bytes.first(std::min<std::size_t>(bytes.size(), 196))};
+  std::error_code why;
+  const auto offer = detail::stream_offer::decode(data, why);
+  if (!why) fuzz::require(offer.buffer.is_contiguous(), "the buffer of a stream wraps around");
+  if (const auto read = data.as<endpoint>())
+    fuzz::require(static_cast<std::uint32_t>(read->number) < 1U << 24U,
+                  "a queue pair number has more than 24 bits");
+}
+
+void read_header(std::span<const std::byte> bytes) {
+  if (bytes.size() < grh_size) return;
+  const global_route_header header{bytes.first<grh_size>()};
+  static_cast<void>(header.source());
+  static_cast<void>(header.destination());
+  static_cast<void>(header.hop_limit());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::input in{data, size};
   const std::uint8_t which = in.byte();
   const std::span<const std::byte> rest = in.bytes(size);
-  switch (which % 3) {
+  switch (which % 8) {
     case 0: decode_handshake(rest); break;
     case 1: read_stream(rest); break;
     case 2:
@@ -96,6 +162,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             rest.first<detail::landing_handle::encoded_size>(), why));
       }
       break;
+    case 3: decode_endpoint(rest); break;
+    case 4: decode_remote_buffers(rest); break;
+    case 5: decode_ring(rest); break;
+    case 6: decode_private_data(rest); break;
+    case 7: read_header(rest); break;
   }
   return 0;
 }

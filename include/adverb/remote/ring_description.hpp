@@ -96,9 +96,16 @@ struct ring_description {
     return bytes;
   }
   /// Decodes the bytes that the reader sent. Fails with EPROTO if they describe no ring, and with
-  /// EACCES if its memory cannot be written.
+  /// EACCES if its memory cannot be written. A writer has as much memory as the ring, and 8 bytes
+  /// for each slot. Fails with EMSGSIZE if that exceeds 64 MiB.
   [[nodiscard]] static constexpr ring_description decode(
       std::span<const std::byte, encoded_size> bytes, on_failure policy = throwing{}) {
+    return decode(bytes, std::uint64_t{64} << 20U, policy);
+  }
+  /// Decodes them, but fails with EMSGSIZE if the writer would need more than `most_bytes`.
+  [[nodiscard]] static constexpr ring_description decode(
+      std::span<const std::byte, encoded_size> bytes, std::uint64_t most_bytes,
+      on_failure policy = throwing{}) {
     ring_description read{
         .slots = detail::load_little_endian<4, std::uint32_t>(bytes),
         .slot_size = detail::load_little_endian<8, std::uint32_t>(bytes),
@@ -117,6 +124,14 @@ struct ring_description {
     if (!defect.empty()) {
       policy.report(EPROTO, "ring_description::decode",
                     [&](failure_description& description) { description.explain(defect); });
+      return {};
+    }
+    const std::uint64_t needed = whole + std::uint64_t{read.slots} * 8;
+    if (needed > most_bytes) {
+      policy.report(EMSGSIZE, "ring_description::decode", [&](failure_description& description) {
+        description.explain("the ring of the peer needs {} bytes here, the limit is {}",
+                            {needed, most_bytes});
+      });
       return {};
     }
     return read;

@@ -649,3 +649,21 @@ TEST_CASE("A description of a ring that is none is refused") {
   static_cast<void>(ring_description::decode(bytes, why));
   CHECK(why == std::errc::protocol_error);
 }
+
+TEST_CASE("A description of a ring that needs more memory than allowed is refused") {
+  const ring_description large{
+      .slots = 1U << 12U,
+      .slot_size = 1U << 14U,
+      .distance = 1U << 14U,
+      .memory = {adopt, 0x1000, std::size_t{64} << 20U, static_cast<rkey>(7)}};
+  failure why;
+  static_cast<void>(ring_description::decode(large.encode(), why));
+  CHECK(why.code() == std::errc::message_size);
+  const std::string text{why.what()};
+  CHECK(text.find("needs 67141632 bytes here, the limit is 67108864") != std::string::npos);
+  CHECK(ring_description::decode(large.encode(), std::uint64_t{65} << 20U) == large);
+  CHECK(ring_description::decode(large.encode(), std::uint64_t{67'141'632}) == large);
+  std::error_code code;
+  static_cast<void>(ring_description::decode(large.encode(), std::uint64_t{67'141'631}, code));
+  CHECK(code == std::errc::message_size);
+}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,6 +50,23 @@ struct ring_frame {
   static constexpr std::size_t least = 40;
   static_assert(front + ring_sizes::most_freed * 4 <= size);
   static constexpr std::uint32_t most_written = (size - front) / 8;
+
+  /// Returns the number of bytes for each place that a frame of this kind names.
+  [[nodiscard]] static constexpr std::size_t bytes_of_place(std::byte kind) noexcept {
+    return kind == freed ? 4 : 8;
+  }
+  /// Returns the bytes with the places that a received frame names; none if it is malformed.
+  [[nodiscard]] static std::optional<std::span<const std::byte>> places_of(
+      std::span<const std::byte> bytes) noexcept {
+    if (bytes.size() < front || bytes[0] < freed || bytes[0] > ended) return std::nullopt;
+    const std::size_t length = static_cast<std::size_t>(bytes[1]) * bytes_of_place(bytes[0]);
+    if ((length == 0) != is_note(bytes[0]) || bytes.size() != std::max(front + length, least))
+      return std::nullopt;
+    return bytes.subspan(front, length);
+  }
+  [[nodiscard]] static constexpr bool is_note(std::byte kind) noexcept {
+    return kind == asked || kind == ended;
+  }
 };
 
 /// One end of a ring. Kept by references: of the handle of the program, and of entries.

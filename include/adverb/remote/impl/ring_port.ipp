@@ -337,26 +337,19 @@ ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
 }
 
 ADVERB_FUNC ring_violation ring_port::take_frame(std::span<const std::byte> bytes) noexcept {
-  constexpr auto malformed = ring_violation::malformed_frame;
-  if (bytes.size() < ring_frame::front) return malformed;
-  const auto count = static_cast<std::size_t>(bytes[1]);
+  const auto places = ring_frame::places_of(bytes);
+  if (!places) return ring_violation::malformed_frame;
   const bool is_freed = bytes[0] == ring_frame::freed;
-  const bool is_note = bytes[0] == ring_frame::asked || bytes[0] == ring_frame::ended;
-  const std::size_t each = is_freed ? 4 : 8;
-  if (!is_freed && !is_note && bytes[0] != ring_frame::written) return malformed;
-  const std::size_t size = ring_frame::front + count * each;
-  if ((count == 0) != is_note || bytes.size() != std::max(size, ring_frame::least))
-    return malformed;
   // A ring whose handle has gone ignores what is freed.
   if (is_freed ? writer_ == nullptr : reader_ == nullptr)
     return is_freed ? ring_violation::none : ring_violation::no_ring;
-  if (is_note) reader_->note(bytes[0]);
-  for (bytes = bytes.first(size).subspan(ring_frame::front); !bytes.empty();
-       bytes = bytes.subspan(each)) {
-    const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(bytes.first<4>()));
+  if (ring_frame::is_note(bytes[0])) reader_->note(bytes[0]);
+  const std::size_t each = ring_frame::bytes_of_place(bytes[0]);
+  for (auto left = *places; !left.empty(); left = left.subspan(each)) {
+    const auto place = ring_place::decode(load_little_endian<0, std::uint32_t>(left.first<4>()));
     const auto violated =
         is_freed ? writer_->take_back(place)
-                 : reader_->arrive(place, load_little_endian<4, std::uint32_t>(bytes.first<8>()));
+                 : reader_->arrive(place, load_little_endian<4, std::uint32_t>(left.first<8>()));
     if (violated != ring_violation::none) [[unlikely]]
       return violated;
   }
