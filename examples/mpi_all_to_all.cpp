@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sends from every rank of an MPI job to every other rank at once. MPI starts the ranks and carries
 // the data to connect them. The entries go by RDMA writes into rings in the memory of their
-// readers, which check each byte.
+// readers (adverb::remote_ring), which check each byte.
 //
 //     mpirun -n 4 mpi_all_to_all
 //     mpirun --host node1:2,node2:2 mpi_all_to_all --connect cm
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -20,32 +20,30 @@
 #include <mpi.h>
 
 #include <adverb/adverb.hpp>
-#include <adverb/cm.hpp>
+#include <adverb/remote.hpp>
 
 #include "common/command_line.hpp"
-#include "common/completions.hpp"
 #include "common/device_options.hpp"
 #include "common/limits.hpp"
 #include "common/patience.hpp"
 #include "common/rank_entry.hpp"
-#include "common/ring_peer.hpp"
 
 namespace {
 
+namespace async = adverb::async;
 namespace cm = adverb::cm;
 using adverb::transport;
+using examples::patience;
 using examples::rank_entry;
-using examples::ring_peer;
-using pair = adverb::queue_pair<transport::rc>;
 using pair_in_init = adverb::queue_pair<transport::rc, adverb::qp_state::init>;
-using connection = cm::connection<transport::rc, cm::pair_owner::program>;
+using ring = adverb::remote_ring<std::byte>;
 
 enum class wiring : std::uint8_t { endpoints, cm };
 constexpr std::array<const char*, 2> wirings{"endpoints", "cm"};
 
 struct mesh_options : examples::device_options {
   wiring connect = wiring::endpoints;
-  examples::ring_options ring{};
+  adverb::ring_options entries{.slots = 16, .slot_size = 4096};
   std::uint32_t rounds = 1000;
   std::uint32_t seed = 1;
 };
@@ -67,116 +65,134 @@ cm::socket_address address_of(std::string_view device) {
   throw std::runtime_error{std::string{device} + " has no IP address for --connect cm"};
 }
 
-/// This rank, with a queue pair and a ring in each direction for each other rank.
+/// Another rank, with a connection, and a ring in each direction.
+struct peer {
+  std::uint32_t rank;
+  async::connection connection{};
+  ring::reader incoming{};
+  ring::writer outgoing{};
+};
+
+/// This rank.
 class mesh {
  public:
   mesh(const mesh_options& options, std::uint32_t me, std::uint32_t ranks)
       : options_{options}, me_{me}, ranks_{ranks} {
-    const adverb::port_attributes port = examples::active_port(device_, options.port);
-    examples::check_limit("--size", options.ring.slot_size, port.max_message_size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      if (rank != me) peers_.emplace_back(domain_, options.ring, rank);
-    std::vector<std::array<std::byte, ring_peer::memory::encoded_size>> rings(ranks_);
-    for (const ring_peer& each : peers_) rings[each.rank()] = each.incoming().encode();
-    rings = exchange(rings);
-    for (ring_peer& each : peers_) each.write_to(ring_peer::memory::decode(rings[each.rank()]));
+      if (rank != me) peers_.push_back({.rank = rank});
     options.connect == wiring::cm ? connect_by_cm() : connect_by_endpoints();
-    MPI_Barrier(MPI_COMM_WORLD);  // Now each rank has posted its receives.
+    std::vector<std::array<std::byte, adverb::ring_description::encoded_size>> rings(ranks_);
+    for (peer& each : peers_) {
+      each.incoming = ring::reader{each.connection, options_.entries};
+      rings[each.rank] = each.incoming.description().encode();
+    }
+    rings = exchange(rings);
+    for (peer& each : peers_) {
+      // The ranks of a job trust each other, so the peer decides how large its ring is.
+      const auto theirs = adverb::ring_description::decode(
+          rings[each.rank], std::numeric_limits<std::uint64_t>::max());
+      if (theirs.slot_size != options_.entries.slot_size)
+        throw std::runtime_error{"rank " + std::to_string(each.rank) + " has entries of " +
+                                 std::to_string(theirs.slot_size) + " bytes, not of " +
+                                 std::to_string(options_.entries.slot_size)};
+      each.outgoing = ring::writer{each.connection, theirs};
+    }
   }
 
   /// Writes to all peers and checks what they write, until all has arrived. Returns the number of
   /// bytes that were checked.
   std::uint64_t run() {
-    std::uint64_t checked = 0;
-    std::size_t busy = peers_.size();
-    for (ring_peer& each : peers_) send_entries(each);
-    while (busy != 0) {
-      const adverb::completion done = completions_.next();
-      ring_peer& from = *done.pointer<ring_peer>();
-      if (const auto entry = from.take(done); !entry.empty()) {
-        rank_entry{options_.seed, from.rank(), me_, from.received() - 1}.check(entry);
-        checked += entry.size();
-      }
-      from.release();
-      send_entries(from);
-      if (from.received() == options_.rounds && from.sent() == options_.rounds && from.is_idle())
-        --busy;
+    for (peer& each : peers_) {
+      loop_.spawn(write(each));
+      loop_.spawn(check(each));
     }
-    return checked;
+    loop_.run();
+    return checked_;
   }
 
  private:
-  [[nodiscard]] auto new_pair() const {
-    return pair::create(domain_, {.cq = completions_.queue(),
-                                  .max_send_wr = options_.ring.sends(),
-                                  .max_recv_wr = options_.ring.receives()});
+  async::task<> write(const peer& to) const {
+    for (std::uint32_t number = 0; number < options_.rounds; ++number) {
+      co_await to.outgoing.room();
+      rank_entry{options_.seed, me_, to.rank, number}.fill(
+          to.outgoing.claim(options_.entries.slot_size));
+      to.outgoing.publish();
+      to.connection.expires_after(patience);
+    }
+    co_await to.outgoing.close();
+  }
+  async::task<> check(const peer& from) {
+    std::uint32_t number = 0;
+    while (const auto entry = co_await from.incoming.next()) {
+      rank_entry{options_.seed, from.rank, me_, number++}.check(entry.bytes());
+      checked_ += entry.bytes().size();
+      from.connection.expires_after(patience);
+    }
   }
 
   /// MPI carries an endpoint for each pair of ranks.
   void connect_by_endpoints() {
+    const adverb::port_attributes port = examples::active_port(device_, options_.port);
+    examples::check_limit("--size", options_.entries.slot_size, port.max_message_size());
+    const adverb::completion_queue_ref queue = loop_.queue(device_);
     std::vector<pair_in_init> waiting;
     std::vector<std::array<std::byte, adverb::endpoint::encoded_size>> ends(ranks_);
-    for (const ring_peer& each : peers_) {
-      auto fresh = new_pair();
+    for (const peer& each : peers_) {
+      auto fresh = adverb::queue_pair<transport::rc>::create(loop_.domain(device_),
+                                                             {.send_cq = queue,
+                                                              .recv_cq = queue,
+                                                              .max_send_wr = sizes_.max_send_wr,
+                                                              .max_recv_wr = sizes_.receives});
       waiting.push_back(fresh.init()
                             .port(options_.port)
                             .gid(options_.gid)
                             .allow(adverb::access_right::remote_write)
                             .apply());
-      ends[each.rank()] = waiting.back().endpoint().encode();
+      ends[each.rank] = waiting.back().endpoint().encode();
     }
     ends = exchange(ends);
-    for (ring_peer& each : peers_) {
-      const auto theirs = adverb::endpoint::decode(ends[each.rank()]);
-      each.start(pairs_.emplace_back(waiting[pairs_.size()].connect(theirs)));
-    }
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+      peers_[i].connection = async::connection{
+          loop_, waiting[i].connect(adverb::endpoint::decode(ends[peers_[i].rank])), sizes_};
   }
 
   /// MPI carries the address of each rank. A rank connects to those before it, and then accepts
   /// those behind it.
   void connect_by_cm() {
-    const auto listener = cm::listener<transport::rc>::create(address_of(device_.device().name()));
-    const cm::socket_address mine = listener.local_address();
+    const cm::socket_address address = address_of(device_.device().name());
+    async::listener listener{loop_, address};
+    const cm::socket_address mine = address.with_port(listener.port());
     std::vector<cm::socket_address> addresses(ranks_);
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
                   MPI_COMM_WORLD);
-    for (ring_peer& each : peers_) {
-      if (each.rank() > me_) break;
-      auto route = cm::connector<transport::rc>::resolve(addresses[each.rank()],
-                                                         {.from = mine.with_port(0)});
-      auto ready = route.use_queue_pair(new_pair());
-      auto connected = ready.connect({.private_data = cm::private_data::of(me_)});
-      each.start(connections_.emplace_back(std::move(connected)).queue_pair());
+    async::connection_options named = sizes_;
+    named.connection.private_data = cm::private_data::of(me_);
+    std::size_t connected = 0;
+    for (; connected < me_; ++connected) {
+      const async::connection& made = peers_[connected].connection =
+          async::connect(loop_, addresses[peers_[connected].rank], named).wait();
+      // Over iWARP, the side that connects is the first to send.
+      made.perform(adverb::send()).wait();
     }
-    while (connections_.size() < peers_.size()) {
-      auto request = listener.next_request(examples::patience);
+    for (; connected < peers_.size(); ++connected) {
+      async::connection_request request = listener.next().wait();
       const auto rank = request.private_data().as<std::uint32_t>();
-      for (ring_peer& each : peers_) {
-        if (each.rank() != rank) continue;
-        auto ready = request.use_queue_pair(new_pair());
-        each.start(connections_.emplace_back(ready.accept()).queue_pair());
+      for (peer& each : peers_) {
+        if (each.rank != rank) continue;
+        each.connection = request.accept(sizes_).wait();
+        static_cast<void>(each.connection.next().wait());
       }
-    }
-  }
-
-  void send_entries(ring_peer& to) const {
-    while (to.sent() < options_.rounds) {
-      const std::span<std::byte> slot = to.claim();
-      if (slot.empty()) return;
-      rank_entry{options_.seed, me_, to.rank(), to.sent()}.fill(slot);
-      to.publish();
     }
   }
 
   const mesh_options& options_;
   std::uint32_t me_;
   std::uint32_t ranks_;
+  async::connection_options sizes_{.receives = options_.entries.receives(), .block_size = 256};
+  std::uint64_t checked_ = 0;
   adverb::context device_ = adverb::open_device(options_.device);
-  adverb::protection_domain domain_{device_};
-  examples::completions completions_{device_, options_.ring.completions() * ranks_, true};
-  std::deque<ring_peer> peers_;
-  std::vector<pair> pairs_;
-  std::vector<connection> connections_;
+  async::event_loop loop_;
+  std::vector<peer> peers_;
 };
 
 void run(const mesh_options& options, std::uint32_t me, std::uint32_t ranks) {
@@ -184,7 +200,7 @@ void run(const mesh_options& options, std::uint32_t me, std::uint32_t ranks) {
   mesh all{options, me, ranks};
   const double start = MPI_Wtime();
   const std::uint64_t checked = all.run();
-  // Also a barrier: queue pairs are destroyed when each rank has its last acknowledgement.
+  // Also a barrier: connections are destroyed when each rank has its last acknowledgement.
   std::uint64_t sum = 0;
   MPI_Allreduce(&checked, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   if (me == 0)
@@ -201,11 +217,11 @@ int main(int argc, char** argv) {
   arguments.add_choice("-c,--connect", options.connect, wirings,
                        "What connects the ranks: endpoints that MPI carries, or librdmacm (cm)");
   options.add_to(arguments);
-  arguments.add_number("-s,--size", options.ring.slot_size, 1, examples::unlimited,
+  arguments.add_number("-s,--size", options.entries.slot_size, 1, examples::unlimited,
                        "Size of an entry, in bytes");
   arguments.add_number("-n,--rounds", options.rounds, 1, 1U << 30,
                        "Number of entries from each rank to each other rank");
-  arguments.add_number("--slots", options.ring.slots, 1, 1U << 20, "Number of slots of a ring");
+  arguments.add_number("--slots", options.entries.slots, 1, 1U << 20, "Number of slots of a ring");
   arguments.add_number("--seed", options.seed, 0, 0xffffffff, "Changes the bytes of the entries");
   arguments.add_footer("mpirun starts the ranks, all with the same options.");
   bool is_running = false;
