@@ -403,6 +403,7 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] detail::datagram_link& link() const noexcept {
     detail::require(link_ != nullptr, "async::datagram_endpoint",
                     "the endpoint is empty: moved from, or its constructor failed");
+    link_->loop().thread().check("async::datagram_endpoint");
     return *link_;
   }
   void detach() noexcept;

@@ -14,6 +14,7 @@
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/detail/loop_devices.hpp>
+#include <adverb/async/detail/loop_on_thread.hpp>
 #include <adverb/async/detail/loop_sockets.hpp>
 #include <adverb/async/detail/loop_tasks.hpp>
 #include <adverb/async/detail/name_lookups.hpp>
@@ -212,6 +213,8 @@ class device_loop {
 
   // For links and their operations.
 
+  /// Returns the part that names the thread which runs the loop.
+  [[nodiscard]] detail::loop_on_thread::of_loop& thread() noexcept { return thread_; }
   /// Returns the options of the loop.
   [[nodiscard]] const device_loop_options& options() const noexcept { return options_; }
   /// Returns the channel of the connection manager; empty on a machine without RDMA.
@@ -370,6 +373,7 @@ class device_loop {
   /// Memory was given back that links may still use.
   bool has_memory_to_free_ = false;
   std::error_code no_error_;
+  detail::loop_on_thread::of_loop thread_;
   detail::loop_tasks tasks_;
 };
 

@@ -579,6 +579,7 @@ class [[nodiscard]] connection {
   [[nodiscard]] detail::reliable_link& link() const noexcept {
     detail::require(link_ != nullptr, "async::connection",
                     "the connection is empty: moved from, or the result of a step that failed");
+    link_->loop().thread().check("async::connection");
     return *link_;
   }
 

@@ -396,6 +396,7 @@ class [[nodiscard]] channel {
   [[nodiscard]] detail::channel_state& state() const noexcept {
     detail::require(state_ != nullptr, "messages::channel",
                     "the channel is empty: moved from, or the result of a step that failed");
+    state_->loop().thread().check("messages::channel");
     return *state_;
   }
 

@@ -40,6 +40,7 @@ class ring_handle {
   [[nodiscard]] End& get() const noexcept {
     require(kept_ != nullptr, "remote_ring",
             "the end of the ring is empty: moved from, or its constructor failed");
+    kept_->loop().thread().check("remote_ring");
     return *kept_;
   }
 

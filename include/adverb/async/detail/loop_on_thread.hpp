@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The loop that a thread runs, for a check at the level DEBUG.
+// The loop that a thread runs, and the thread that runs a loop, for checks at the level DEBUG.
 #pragma once
 
+#include <atomic>
 #include <utility>
 
 #include <adverb/core/detail/hardening.hpp>
@@ -18,13 +19,39 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// Records at the level DEBUG that the thread resumes tasks of a loop, while the object lives.
 class loop_on_thread {
  public:
-  explicit loop_on_thread([[maybe_unused]] async::device_loop& running) noexcept {
-    if constexpr (is_checked) before_ = std::exchange(current(), &running);
+  /// The part of a loop that names the thread which runs it.
+  class of_loop {
+   public:
+    /// Ends the program if another thread runs the loop.
+    void check([[maybe_unused]] const char* call) const noexcept {
+      if constexpr (is_checked) {
+        const void* const running = thread_.load(std::memory_order_relaxed);
+        require(running == nullptr || running == &current(), call,
+                "another thread runs the loop, and only that may use its objects: post a function "
+                "to it");
+      }
+    }
+
+   private:
+    friend class loop_on_thread;
+    std::atomic<const void*> thread_{nullptr};
+  };
+
+  explicit loop_on_thread([[maybe_unused]] async::device_loop& running,
+                          [[maybe_unused]] of_loop& part) noexcept {
+    if constexpr (is_checked) {
+      before_ = std::exchange(current(), &running);
+      part_ = &part;
+      thread_before_ = part.thread_.exchange(&current());
+    }
   }
   loop_on_thread(const loop_on_thread&) = delete;
   loop_on_thread& operator=(const loop_on_thread&) = delete;
   ~loop_on_thread() {
-    if constexpr (is_checked) current() = before_;
+    if constexpr (is_checked) {
+      current() = before_;
+      part_->thread_ = thread_before_;
+    }
   }
 
   /// Ends the program if a task of one loop awaits a step of another, which may never be resumed.
@@ -43,6 +70,8 @@ class loop_on_thread {
   }
 
   async::device_loop* before_ = nullptr;
+  of_loop* part_ = nullptr;
+  const void* thread_before_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

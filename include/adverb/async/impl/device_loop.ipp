@@ -219,6 +219,7 @@ ADVERB_FUNC std::int64_t device_loop::soon(timeout length) noexcept {
 }
 
 ADVERB_FUNC void device_loop::add_sleeper(detail::sleeper& which, timeout limit) noexcept {
+  thread_.check("async::sleep_for");
   sleepers_.push_back(which);
   if (!limit.is_endless()) set_timer_after(which, limit);
 }

@@ -67,7 +67,8 @@ ADVERB_FUNC async::task<> loop_tasks::run_and_report(async::task<> started,
 namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC void device_loop::spawn(task<> started) {
-  const detail::loop_on_thread now{*this};
+  thread_.check("device_loop::spawn");
+  const detail::loop_on_thread now{*this, thread_};
   tasks_.start(*this, std::move(started));
   wake();
 }
