@@ -13,19 +13,26 @@ install(TARGETS adverb_cm adverb_async adverb_adverb EXPORT adverb-cm-targets)
 install(TARGETS adverb_asio EXPORT adverb-asio-targets)
 foreach(set IN ITEMS adverb-verbs-targets adverb-cm-targets adverb-asio-targets)
   install(EXPORT ${set} NAMESPACE adverb:: DESTINATION "${adverb_cmake_folder}")
+  # find_package(adverb) finds the build tree, too.
+  export(EXPORT ${set} NAMESPACE adverb::)
 endforeach()
 
 write_basic_package_version_file(
   adverb-config-version.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
-install(FILES cmake/adverb-config.cmake cmake/adverb-asio.cmake cmake/adverb-module.cmake
+foreach(name IN ITEMS adverb-config adverb-asio adverb-module)
+  configure_file(cmake/${name}.cmake ${name}.cmake COPYONLY)
+endforeach()
+install(FILES "${PROJECT_BINARY_DIR}/adverb-config.cmake" "${PROJECT_BINARY_DIR}/adverb-asio.cmake"
+              "${PROJECT_BINARY_DIR}/adverb-module.cmake"
               "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
         DESTINATION "${adverb_cmake_folder}")
 
 function(adverb_install_pkg_config name requires flags description)
   set(folder "${CMAKE_INSTALL_DATADIR}/pkgconfig")
-  if(IS_ABSOLUTE "${folder}")
+  # pkg-config leaves out -I/usr/include, which would hide headers of GCC, only if it has this spelling.
+  if(IS_ABSOLUTE "${folder}" OR CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set(prefix "${CMAKE_INSTALL_PREFIX}")
   else()
     # Relative to where the file lies, so that an installed tree can be moved.
@@ -38,7 +45,7 @@ function(adverb_install_pkg_config name requires flags description)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${folder}")
 endfunction()
 set(what "${PROJECT_DESCRIPTION}")
-adverb_install_pkg_config(adverb-verbs "libibverbs" "" "${what}: libibverbs")
+adverb_install_pkg_config(adverb-verbs "libibverbs >= 1.14.39" "" "${what}: libibverbs")
 adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "" "${what}: librdmacm")
 adverb_install_pkg_config(adverb-async "adverb-cm" " -pthread" "${what}: coroutines")
 adverb_install_pkg_config(adverb-asio "adverb-async" "" "${what}: Asio")

@@ -6,7 +6,8 @@
 #   adverb::asio    adds the same connections on Asio
 # All but the first are left out where librdmacm is not installed, the last also where Asio is not.
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(libibverbs REQUIRED IMPORTED_TARGET GLOBAL libibverbs)
+# The version of rdma-core 39. The same minimum is in adverb-config.cmake, install.cmake and meson.build.
+pkg_check_modules(libibverbs REQUIRED IMPORTED_TARGET GLOBAL libibverbs>=1.14.39)
 pkg_check_modules(librdmacm IMPORTED_TARGET GLOBAL librdmacm)
 
 set(adverb_include "${CMAKE_CURRENT_SOURCE_DIR}/include")
