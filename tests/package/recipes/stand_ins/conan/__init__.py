@@ -14,7 +14,8 @@ class Component:
     """The exports of a package, or of a component of it."""
 
     FIELDS = ("includedirs", "libdirs", "bindirs", "libs", "system_libs", "defines", "requires")
-    PROPERTIES = ("cmake_file_name", "cmake_target_name", "pkg_config_name")
+    PROPERTIES = ("cmake_build_modules", "cmake_config_version_compat", "cmake_file_name",
+                  "cmake_target_name", "pkg_config_name")
     __slots__ = (*FIELDS, "properties")
 
     def __init__(self):
@@ -71,6 +72,8 @@ class ConanFile:
         self.options = SimpleNamespace(**values)
         self.settings = SimpleNamespace(**{name: settings[name] for name in self.settings})
         self.required = {}
+        self.dependencies = {}
+        self.folders = SimpleNamespace()
         self.system_packages = {}
         self.info = Info()
         self.cpp_info = CppInfo()

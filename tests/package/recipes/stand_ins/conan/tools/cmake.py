@@ -4,7 +4,28 @@ import subprocess
 from types import SimpleNamespace
 
 
-def cmake_layout(conanfile):
+class CMakeDeps:
+    def __init__(self, conanfile):
+        self._conanfile = conanfile
+
+    def generate(self):
+        self._conanfile.generators.append(type(self).__name__)
+
+
+class CMakeToolchain(CMakeDeps):
+    """Unless user_presets_path is false, Conan writes CMakeUserPresets.json beside the sources."""
+
+    def __init__(self, conanfile):
+        super().__init__(conanfile)
+        self.user_presets_path = "CMakeUserPresets.json"
+
+    def generate(self):
+        super().generate()
+        self._conanfile.user_presets_path = self.user_presets_path
+
+
+def cmake_layout(conanfile, build_folder="build"):
+    conanfile.folders.build = os.path.normpath(os.path.join(conanfile.source_folder, build_folder))
     conanfile.build_folder = os.path.join(conanfile.work_folder, "build")
     conanfile.generators_folder = os.path.join(conanfile.build_folder, "generators")
     conanfile.cpp = SimpleNamespace(build=SimpleNamespace(bindir=conanfile.build_folder))

@@ -9,6 +9,10 @@ class _PackageManager:
         self._conanfile.system_packages[type(self).__name__] = packages
 
 
+class Apk(_PackageManager):
+    pass
+
+
 class Apt(_PackageManager):
     pass
 
@@ -18,6 +22,10 @@ class Dnf(_PackageManager):
 
 
 class PacMan(_PackageManager):
+    pass
+
+
+class Yum(_PackageManager):
     pass
 
 
