@@ -2,7 +2,8 @@
 # portfile.cmake where there is no vcpkg. Each does what vcpkg documents of it, for release builds of
 # headers alone; an argument that the real function does not have is an error.
 #
-#   cmake -DPORT=NAME -DPORT_DIR=DIR -DCURRENT_PACKAGES_DIR=DIR -DBUILD_DIR=DIR -P vcpkg.cmake
+#   cmake -DPORT=NAME -DPORT_DIR=DIR -DCURRENT_PACKAGES_DIR=DIR -DBUILD_DIR=DIR -DVERSION=VERSION
+#         -DCLONE=DIR -P vcpkg.cmake
 macro(parse_arguments one_value multi_value)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "${one_value}" "${multi_value}")
   if(arg_UNPARSED_ARGUMENTS)
@@ -12,6 +13,15 @@ endmacro()
 
 function(run)
   execute_process(COMMAND ${ARGN} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# The sources of the release are those of the clone.
+function(vcpkg_from_github)
+  parse_arguments("OUT_SOURCE_PATH;REPO;REF;SHA512;HEAD_REF" "")
+  if(NOT arg_REF STREQUAL "v${VERSION}")
+    message(FATAL_ERROR "the tag ${arg_REF} is not that of version ${VERSION}")
+  endif()
+  set(${arg_OUT_SOURCE_PATH} "${CLONE}" PARENT_SCOPE)
 endfunction()
 
 function(vcpkg_find_acquire_program name)
@@ -57,10 +67,10 @@ function(vcpkg_cmake_config_fixup)
   endforeach()
 endfunction()
 
-# Files in share/pkgconfig that find their prefix by themselves stay as they are.
+# Files that find their prefix by themselves stay as they are.
 function(vcpkg_fixup_pkgconfig)
   parse_arguments("" "")
-  file(GLOB files "${CURRENT_PACKAGES_DIR}/share/pkgconfig/*.pc")
+  file(GLOB files "${CURRENT_PACKAGES_DIR}/*/pkgconfig/*.pc")
   foreach(file IN LISTS files)
     file(READ "${file}" text)
     string(FIND "${text}" "${CURRENT_PACKAGES_DIR}" absolute)

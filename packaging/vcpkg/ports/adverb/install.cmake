@@ -1,0 +1,1 @@
+../../registry/ports/adverb/install.cmake
