@@ -210,11 +210,12 @@ TEST_CASE("port_megabits returns the speed or fails with EOPNOTSUPP",
 }
 
 TEST_CASE("An address on the local Ethernet resolves to a MAC address",
-          "[ibv_resolve_eth_l2_from_gid]") {
+          "[ibv_resolve_eth_l2_from_gid][optional]") {
   const context device = open_device();
   const auto own = choose_gid(device, first_port);
   REQUIRE(own);
-  if (!device.query_port(first_port).is_ethernet()) return;
+  if (!device.query_port(first_port).is_ethernet())
+    return tell_skip("the MAC address of a neighbour", "the link is no Ethernet");
   const address way{.route = global_route{.destination = own->gid(), .source = own->index()}};
   const ethernet_destination found = resolve_ethernet(device, way);
   CHECK(!found.vlan);
@@ -232,11 +233,12 @@ TEST_CASE("resolve_ethernet fails if the port does not exist") {
   CHECK(why.explanation().find("the device has ") == 0);
 }
 
-TEST_CASE("resolve_ethernet fails if no host has the address") {
+TEST_CASE("resolve_ethernet fails if no host has the address", "[optional]") {
   const context device = open_device();
   const auto own = choose_gid(device, first_port);
   REQUIRE(own);
-  if (!device.query_port(first_port).is_ethernet()) return;
+  if (!device.query_port(first_port).is_ethernet())
+    return tell_skip("the MAC address of a neighbour", "the link is no Ethernet");
   address way{.route = global_route{
                   .destination = gid{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x99}},
                   .source = own->index()}};

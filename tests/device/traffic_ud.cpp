@@ -131,5 +131,9 @@ TEST_CASE("Many address handles can be created and destroyed", "[ibv_create_ah][
   ud_link link;
   std::vector<address_handle> handles;
   for (int index = 0; index < 50; ++index) handles.emplace_back(link.domain, link.to_far);
-  for (address_handle& handle : handles) handle.close();
+  for (address_handle& handle : handles) {
+    CHECK(handle);
+    handle.close();
+    CHECK(!handle);
+  }
 }

@@ -100,6 +100,8 @@ TEST_CASE_METHOD(fixture, "the completion of a request gives its block back") {
 TEST_CASE_METHOD(fixture, "a pool may be destroyed with blocks in flight") {
   buffer_pool pool{memory, {.blocks = 1}};
   (void)pool.try_take().in_flight();
+  // It is out for good.
+  CHECK_FALSE(pool.try_take());
 }
 
 TEST_CASE_METHOD(fixture, "pools without blocks, and beyond the limit, are refused") {

@@ -256,6 +256,7 @@ TEST_CASE("a post while the table of regions is locked succeeds") {
   const memory_region region{bench.domain, bytes};
   auto pair = bench.ready<transport::rc>();
   table::post_locked(pair, region.buffer());
+  CHECK(bench.machine.count<fake::called::post_send>() == 1);
 }
 
 TEST_CASE("buffers of regions that were released to C can be posted") {

@@ -329,5 +329,8 @@ TEST_CASE_METHOD(work_queue_bench, "a released indirection table keeps no parent
   const std::array<reference<ibv_wq>, 1> queues{first};
   indirection_table table{queues};
   const indirection_table again{adopt, table.release()};
-  first.close();
+  failure why;
+  first.close(why);
+  CHECK(!why);
+  CHECK(machine.count<called::destroy_wq>() == 1);
 }

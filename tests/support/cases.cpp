@@ -12,6 +12,9 @@
 // case only, and a case that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is
 // killed. If $ADVERB_CASES names a file, only the cases that it lists run. The output for each case
 // is read by support/verdict.
+//
+// A case that asserts nothing fails, unless it reports a skip (skip.hpp). A hidden case named
+// "role: …" runs in another process, of a case that judges it, and may assert nothing.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -80,6 +83,18 @@ struct test_case {
   return cases;
 }
 
+/// Fails a case or a section that asserts nothing; a reported skip (skip.hpp) counts as an
+/// assertion. In Catch2 3 no match is an error, in Catch2 2 only with another warning.
+void refuse_empty_cases(Catch::Session& session) {
+  session.configData().warnings =
+#if __has_include(<catch2/catch_session.hpp>)
+      Catch::WarnAbout::NoAssertions;
+#else
+      static_cast<Catch::WarnAbout::What>(Catch::WarnAbout::NoAssertions |
+                                          Catch::WarnAbout::NoTests);
+#endif
+}
+
 /// Runs the case in this process.
 [[nodiscard]] int run_case(Catch::Session& session, const test_case& chosen) {
   std::string pattern;
@@ -89,9 +104,6 @@ struct test_case {
   }
   auto options = session.configData();
   options.testsOrTags = {pattern};
-#if !__has_include(<catch2/catch_session.hpp>)
-  options.warnings = Catch::WarnAbout::NoTests;  // In Catch2 3 no match is an error.
-#endif
   session.useConfigData(options);
   return session.run();
 }
@@ -254,6 +266,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   Catch::Session session;
+  // A role is the other process of a case, which judges it.
+  if (!what.starts_with("role: ")) refuse_empty_cases(session);
   if (argc == 1) return run_each(session, argv[0], {});
   if (what == "--each-case") return run_each(session, argv[0], {argv + 2, argv + argc});
   if (what != "--case" || argc != 3) return session.run(argc, argv);

@@ -72,17 +72,24 @@ TEST_CASE_METHOD(fixture, "protection_domain creates another identifier that kee
 
 TEST_CASE_METHOD(fixture, "a domain in which librdmacm creates an object is kept",
                  "[rdma_create_qp][rdma_create_srq][rdma_create_srq_ex]") {
-  SECTION("a queue pair") { id.create_queue_pair<rc>({}, {}); }
+  SECTION("a queue pair") {
+    id.create_queue_pair<rc>({}, {});
+    CHECK(keepers() == 1);
+  }
   SECTION("a queue pair with operations") {
     id.create_queue_pair<rc>({.send_operations = adverb::send_operation::send}, {});
+    CHECK(keepers() == 1);
   }
-  SECTION("a shared receive queue") { id.create_srq({.max_wr = 4}); }
+  SECTION("a shared receive queue") {
+    id.create_srq({.max_wr = 4});
+    CHECK(keepers() == 1);
+  }
   SECTION("a shared receive queue of XRC") {
     const adverb::completion_queue queue{id.context(), 8};
     id.create_xrc_srq({.max_wr = 4}, queue);
     id.destroy_srq();
+    CHECK(keepers() == 1);
   }
-  CHECK(keepers() == 1);
 }
 
 TEST_CASE_METHOD(fixture, "an identifier does not keep a domain of the program") {
