@@ -45,6 +45,15 @@ TEST_CASE_METHOD(fixture, "device memory is allocated and freed", "[ibv_alloc_dm
     ibv_free_dm dm0)"));
 }
 
+TEST_CASE_METHOD(fixture, "a context that is closed before its device memories names them") {
+  const device_memory first{context, 16};
+  const device_memory second{context, 16};
+  adverb::failure why;
+  context.close(why);
+  CHECK(why.explanation() ==
+        "still in use by 1 protection domain, 2 device memories; destroy these first");
+}
+
 TEST_CASE_METHOD(fixture, "allocating device memory fails with a reason") {
   const auto said = [&](int error, std::size_t size, std::size_t alignment = 1) {
     return std::string{reported([&] { machine.fail<called::alloc_dm>(error); },

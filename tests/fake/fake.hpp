@@ -166,6 +166,9 @@ class machine {
   }
   /// Makes the `nth` call of any kind from now on fail. Calls that cannot fail do not count.
   void fail_any(int error, std::size_t nth);
+  /// Calls this at every call that can fail, after it was recorded. Returns the errno with which
+  /// that call fails, or 0.
+  void fail_by(std::function<int(const call&)> choose);
   /// Removes the prepared failures that have not happened yet.
   void fail_nothing();
 

@@ -90,12 +90,15 @@ class [[nodiscard]] queue_drain {
     /// Posts the marker if it is due. Returns 0 or the errno. A full queue is not an error; it has
     /// room later.
     template <class Queue>
-    [[nodiscard]] int post_to(ibv_qp* pair, typename Queue::native_request request) noexcept {
-      if (stage_ != stage::to_be_posted) return 0;
+    [[nodiscard]] bool post_to(ibv_qp* pair, typename Queue::native_request request,
+                               on_failure policy) {
+      if (stage_ != stage::to_be_posted) return true;
       request.wr_id = id_;
       const post_result posted = detail::post_chain<Queue, true>(pair, &request, 1);
       if (posted) stage_ = stage::posted;
-      return posted || posted.code() == std::errc::not_enough_memory ? 0 : posted.code().value();
+      if (posted || posted.code() == std::errc::not_enough_memory) return true;
+      posted.check(policy);
+      return false;
     }
     [[nodiscard]] bool is_to_be_posted() const noexcept { return stage_ == stage::to_be_posted; }
 

@@ -60,7 +60,7 @@ device roce_device(std::string name) {
   limits.max_srq = 256;
   limits.max_srq_wr = 2048;
   limits.max_srq_sge = 8;
-  limits.device_cap_flags = IBV_DEVICE_SRQ_RESIZE;
+  limits.device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
   made.extended.max_dm_size = 1U << 20;
   made.extended.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
   made.extended.tm_caps = {.max_rndv_hdr_size = 64,
@@ -121,10 +121,15 @@ std::size_t machine::live_objects() const {
 void machine::fail_kind(std::type_index kind, int error, std::size_t nth) {
   state_->failures.insert_or_assign(kind, state::planned_failure{nth, error});
 }
-void machine::fail_any(int error, std::size_t nth) { state_->failure_of_any = {nth, error}; }
+void machine::fail_any(int error, std::size_t nth) {
+  fail_by([error, nth](const call&) mutable { return --nth == 0 ? error : 0; });
+}
+void machine::fail_by(std::function<int(const call&)> choose) {
+  state_->choose_failure = std::move(choose);
+}
 void machine::fail_nothing() {
   state_->failures.clear();
-  state_->failure_of_any.reset();
+  state_->choose_failure = nullptr;
 }
 
 void machine::answer_post(post_answer answer) { state_->post_answers.push_back(answer); }
@@ -172,7 +177,7 @@ void record(call what) {
 
 int errno_of(call what) {
   const std::type_index kind = what.kind();
-  record(std::move(what));
+  record(what);
   machine::state& state = current().internals();
   int error = 0;
   if (const auto found = state.failures.find(kind);
@@ -180,10 +185,8 @@ int errno_of(call what) {
     error = found->second.error;
     state.failures.erase(found);
   }
-  if (state.failure_of_any && --state.failure_of_any->nth == 0) {
-    error = state.failure_of_any->error;
-    state.failure_of_any.reset();
-  }
+  if (state.choose_failure)
+    if (const int chosen = state.choose_failure(what)) error = chosen;
   return error;
 }
 

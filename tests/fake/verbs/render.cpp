@@ -116,7 +116,8 @@ shown big_endian(__be32 value) { return hex(be32toh(value)); }
 
 void name_object(const void* object, std::string_view kind) {
   std::size_t& next = names().created.try_emplace(std::string{kind}).first->second;
-  names().objects[object] = std::string{kind} + std::to_string(next++);
+  names().in_order.push_back(std::string{kind} + std::to_string(next++));
+  names().objects[object] = names().in_order.back();
   // Memory that was here is gone.
   if (const auto found = memory_at(reinterpret_cast<std::uintptr_t>(object));
       found != names().memories.end())

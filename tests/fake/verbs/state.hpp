@@ -121,6 +121,7 @@ struct names_in_lines {
   };
 
   std::map<const void*, std::string> objects;
+  std::vector<std::string> in_order;
   std::map<std::string, std::size_t, std::less<>> created;
   std::map<std::uint32_t, region> regions;
   std::map<std::uintptr_t, memory> memories;
@@ -135,7 +136,7 @@ struct machine::state {
   std::vector<call> log;
   names_in_lines names;
   std::map<std::type_index, planned_failure> failures;
-  std::optional<planned_failure> failure_of_any;
+  std::function<int(const call&)> choose_failure;
   std::map<std::type_index, std::function<void()>> actions;
   std::deque<post_answer> post_answers;
 

@@ -33,11 +33,8 @@ ADVERB_FUNC bool queue_drain::mark_ends(on_failure policy) {
   ibv_send_wr last_send{};
   last_send.opcode = IBV_WR_SEND;
   last_send.send_flags = IBV_SEND_SIGNALED;
-  const int send_error = send_.post_to<detail::send_queue>(pair_, last_send);
-  const int error =
-      send_error != 0 ? send_error : receive_.post_to<detail::receive_queue>(pair_, ibv_recv_wr{});
-  return detail::check_returned(policy, "connection::drain", error,
-                                detail::on_object<detail::queue_pair_traits>(pair_)) &&
+  return send_.post_to<detail::send_queue>(pair_, last_send, policy) &&
+         receive_.post_to<detail::receive_queue>(pair_, ibv_recv_wr{}, policy) &&
          enter_error(policy);
 }
 

@@ -70,6 +70,8 @@ constexpr void put_count(text_writer& writer, std::uint32_t count, object_kind k
     writer.put(name_of(kind));
   else if (kind == object_kind::identifier)
     writer.put("connections or other rdma_cm identifiers");
+  else if (kind == object_kind::device_memory)
+    writer.put("device memories");
   else
     writer.put(name_of(kind)).put("s");
 }
