@@ -30,7 +30,7 @@ class AdverbConan(ConanFile):
     options = {"system_rdma_core": [True, False], "with_asio": [True, False]}
     default_options = {"system_rdma_core": True, "with_asio": False,
                        "rdma-core/*:build_librdmacm": True}
-    exports_sources = "include/*", "LICENSE", "packaging/conan/*"
+    exports_sources = "include/*", "LICENSE", "cmake/adverb-loader.cmake", "packaging/conan/*"
     no_copy_source = True
 
     def set_version(self):
@@ -76,6 +76,8 @@ class AdverbConan(ConanFile):
              os.path.join(self.package_folder, "include"))
         copy(self, "*.cmake", os.path.join(self.source_folder, "packaging", "conan"),
              os.path.join(self.package_folder, "share"))
+        copy(self, "adverb-loader.cmake", os.path.join(self.source_folder, "cmake"),
+             os.path.join(self.package_folder, "share"))
 
     def package_info(self):
         self.cpp_info.bindirs = []
@@ -83,7 +85,8 @@ class AdverbConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "adverb")
         self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         self.cpp_info.set_property("cmake_build_modules",
-                                   [os.path.join("share", "adverb-components.cmake")])
+                                   [os.path.join("share", "adverb-components.cmake"),
+                                    os.path.join("share", "adverb-loader.cmake")])
         self.cpp_info.set_property("cmake_target_name", "adverb::adverb")
         self.cpp_info.set_property("pkg_config_name", "adverb")
         self._add_component("verbs", library="ibverbs")

@@ -1,6 +1,6 @@
-# find_package(adverb [COMPONENTS verbs cm async asio module]): adverb_COMPONENT_FOUND says for each
-# component whether its targets can be had. cm and async are optional unless they are named; asio and
-# module are looked for only if they are named.
+# find_package(adverb [COMPONENTS verbs cm async asio loader module]): adverb_COMPONENT_FOUND says for each
+# component whether its targets can be had. cm and async are optional unless they are named; asio,
+# loader and module are looked for only if they are named.
 if(CMAKE_VERSION VERSION_LESS 3.22)
   set(adverb_FOUND FALSE)
   set(adverb_NOT_FOUND_MESSAGE "adverb needs CMake 3.22 or later.")
@@ -15,6 +15,7 @@ pkg_check_modules(librdmacm QUIET IMPORTED_TARGET GLOBAL librdmacm)
 set(adverb_verbs_FOUND ${libibverbs_FOUND})
 set(adverb_cm_FOUND ${librdmacm_FOUND})
 set(adverb_async_FOUND ${librdmacm_FOUND})
+set(adverb_loader_FOUND TRUE)
 set(adverb_asio_FOUND FALSE)
 if(librdmacm_FOUND AND "asio" IN_LIST adverb_FIND_COMPONENTS)
   include("${CMAKE_CURRENT_LIST_DIR}/adverb-asio.cmake")
@@ -43,7 +44,7 @@ foreach(adverb_component IN ITEMS verbs ${adverb_FIND_COMPONENTS})
     set(adverb_NOT_FOUND_MESSAGE "The component module needs CMake 3.28 or later.")
   else()
     set(adverb_NOT_FOUND_MESSAGE
-        "There is no component \"${adverb_component}\". The components are verbs, cm, async, asio and module.")
+        "There is no component \"${adverb_component}\". The components are verbs, cm, async, asio, loader and module.")
   endif()
   set(adverb_FOUND FALSE)
   return()
@@ -56,7 +57,10 @@ endif()
 if(adverb_asio_FOUND)
   include("${CMAKE_CURRENT_LIST_DIR}/adverb-asio-targets.cmake")
 endif()
+get_target_property(adverb_include adverb::verbs INTERFACE_INCLUDE_DIRECTORIES)
+if("loader" IN_LIST adverb_FIND_COMPONENTS)
+  include("${CMAKE_CURRENT_LIST_DIR}/adverb-loader.cmake")
+endif()
 if(adverb_module_FOUND AND "module" IN_LIST adverb_FIND_COMPONENTS)
-  get_target_property(adverb_include adverb::verbs INTERFACE_INCLUDE_DIRECTORIES)
   include("${CMAKE_CURRENT_LIST_DIR}/adverb-module.cmake")
 endif()

@@ -21,15 +21,16 @@ write_basic_package_version_file(
   adverb-config-version.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
-foreach(name IN ITEMS adverb-config adverb-asio adverb-module)
+foreach(name IN ITEMS adverb-config adverb-asio adverb-loader adverb-module)
   configure_file(cmake/${name}.cmake ${name}.cmake COPYONLY)
 endforeach()
 install(FILES "${PROJECT_BINARY_DIR}/adverb-config.cmake" "${PROJECT_BINARY_DIR}/adverb-asio.cmake"
-              "${PROJECT_BINARY_DIR}/adverb-module.cmake"
+              "${PROJECT_BINARY_DIR}/adverb-loader.cmake" "${PROJECT_BINARY_DIR}/adverb-module.cmake"
               "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
         DESTINATION "${adverb_cmake_folder}")
 
-function(adverb_install_pkg_config name requires flags description)
+# Further arguments are lines of the file.
+function(adverb_install_pkg_config name requires cflags libs description)
   set(folder "${CMAKE_INSTALL_DATADIR}/pkgconfig")
   # pkg-config leaves out -I/usr/include, which would hide headers of GCC, only if it has this spelling.
   if(IS_ABSOLUTE "${folder}" OR CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -41,15 +42,20 @@ function(adverb_install_pkg_config name requires flags description)
     set(prefix "\${pcfiledir}/${up}")
   endif()
   cmake_path(APPEND includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
+  list(JOIN ARGN "\n" more)
   configure_file(cmake/pkg-config.pc.in ${name}.pc @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${folder}")
 endfunction()
 set(what "${PROJECT_DESCRIPTION}")
-adverb_install_pkg_config(adverb-verbs "libibverbs >= 1.14.39" "" "${what}: libibverbs")
-adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "" "${what}: librdmacm")
-adverb_install_pkg_config(adverb-async "adverb-cm" " -pthread" "${what}: coroutines")
-adverb_install_pkg_config(adverb-asio "adverb-async" "" "${what}: Asio")
-adverb_install_pkg_config(adverb "adverb-async" "" "${what}")
+adverb_install_pkg_config(adverb-verbs "libibverbs >= 1.14.39" "" "" "${what}: libibverbs")
+adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "" "" "${what}: librdmacm")
+adverb_install_pkg_config(adverb-async "adverb-cm" " -pthread" " -pthread" "${what}: coroutines")
+adverb_install_pkg_config(adverb-asio "adverb-async" "" "" "${what}: Asio")
+adverb_install_pkg_config(adverb "adverb-async" "" "" "${what}")
+# A program compiles the source. Only the folders of libibverbs' headers count.
+adverb_install_pkg_config(
+  adverb-loader "" " -pthread" " -pthread -ldl" "${what}: libibverbs and librdmacm at run time"
+  "Requires.private: libibverbs" "source=\${includedir}/adverb/loader/loader.cpp")
 
 # An archive of the installed files: `cpack -G TGZ`, DEB or RPM.
 if(PROJECT_IS_TOP_LEVEL)

@@ -4,6 +4,7 @@
 #   adverb::async   adds connections that tasks await
 #   adverb::adverb  all of these
 #   adverb::asio    adds the same connections on Asio
+# adverb-loader.cmake adds adverb::loader, which is compiled, to use instead of these.
 # All but the first are left out where librdmacm is not installed, the last also where Asio is not.
 find_package(PkgConfig REQUIRED)
 # The version of rdma-core 39. The same minimum is in adverb-config.cmake, install.cmake and meson.build.

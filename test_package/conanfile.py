@@ -31,7 +31,7 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            programs = ["verbs", "cm"]
+            programs = ["verbs", "cm", "loader"]
             if self.dependencies["adverb"].options.with_asio:
                 programs.append("asio")
             for program in programs:

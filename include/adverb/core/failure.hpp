@@ -169,6 +169,11 @@ class failure_description {
   [[gnu::cold]] void finish() noexcept;
 
  private:
+  /// Writes the reason of the loader if a function of the C libraries is missing; otherwise calls
+  /// `otherwise`.
+  [[gnu::cold]] void write_reason(text_writer& writer,
+                                  detail::callable_ref<text_writer&> otherwise) const;
+
   /// Explains a missing feature: "rxe0 has no device memory".
   [[gnu::cold]] void explain_missing_feature() noexcept;
 

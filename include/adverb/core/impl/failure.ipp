@@ -8,6 +8,11 @@
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/failure.hpp>
 
+/// Writes the reason why a function of the C libraries could not be called to `text`, and returns
+/// its length. <adverb/loader/loader.cpp> defines it; its address is null in other programs.
+extern "C" [[gnu::weak]] std::size_t adverb_loader_reason(const char* verb, std::size_t length,
+                                                          char* text, std::size_t size);
+
 namespace adverb::inline ADVERB_ABI::detail {
 
 [[gnu::noinline]] ADVERB_FUNC std::string_view errno_name(int number) noexcept {
@@ -74,6 +79,7 @@ ADVERB_FUNC failure_description::failure_description(failure& target, const char
 
 ADVERB_FUNC void failure_description::finish() noexcept {
   put_code();
+  if (failure_.explanation().empty()) explain("");
   if (failure_.explanation().empty()) explain_missing_feature();
 }
 
@@ -110,11 +116,27 @@ ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
     detail::callable_ref<text_writer&> write) noexcept {
   put_code();
   const adverb::static_string<640> why{
-      [&](text_writer& writer) { attempt([&] { write(writer); }); }};
+      [&](text_writer& writer) { attempt([&] { write_reason(writer, write); }); }};
   if (why.view().empty()) return *this;
   writer_.put("; ");
   failure_.explanation_ = put_range(why);
   return *this;
+}
+
+ADVERB_FUNC void failure_description::write_reason(
+    text_writer& writer, detail::callable_ref<text_writer&> otherwise) const {
+  // See docs/decisions.md, "A program can load the C libraries itself".
+  if (&adverb_loader_reason != nullptr &&
+      detail::is_code(failure_.code_, std::errc::function_not_supported)) {
+    char text[512];
+    const std::string_view verb = failure_.verb();
+    const std::size_t length = adverb_loader_reason(verb.data(), verb.size(), text, sizeof text);
+    if (length != 0) {
+      writer.put(std::string_view{text, length});
+      return;
+    }
+  }
+  otherwise(writer);
 }
 
 ADVERB_FUNC void failure_description::explain_missing_feature() noexcept {
