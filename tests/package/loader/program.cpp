@@ -12,6 +12,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/adverb.hpp>
+#include <adverb/async/event_loop.hpp>
 #include <adverb/cm.hpp>
 
 namespace {
@@ -49,6 +50,9 @@ void call(std::string_view name, adverb::failure& why) {
     const adverb::device_list devices{why};
   } else if (name == "channel") {
     const auto channel = adverb::cm::event_channel::create(why);
+  } else if (name == "loop") {
+    // It serves channels over TCP on a machine without RDMA.
+    const adverb::async::event_loop loop{{}, why};
   } else if (name == "import") {
     const auto context = adverb::context::import(::open("/dev/null", O_RDWR), why);
   } else if (name == "gid") {

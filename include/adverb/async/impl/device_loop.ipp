@@ -23,9 +23,11 @@ ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_fail
     channel_.set_non_blocking(true, policy);
     return;
   }
-  // The process has no RDMA: no device, no device files (as in a container), or no right to them.
+  // The process has no RDMA: no device, no device files (as in a container), no right to them, or
+  // no librdmacm for the loader.
   constexpr std::array lacks{std::errc::no_such_device, std::errc::no_such_file_or_directory,
-                             std::errc::permission_denied, std::errc::operation_not_permitted};
+                             std::errc::permission_denied, std::errc::operation_not_permitted,
+                             std::errc::function_not_supported};
   const auto is_reason = [&](std::errc each) { return detail::is_code(no_channel_.code(), each); };
   if (std::ranges::none_of(lacks, is_reason)) policy.report(no_channel_);
 }
