@@ -56,8 +56,9 @@ TEST_CASE("An explanation distinguishes problems of the service from those of th
   CHECK(why(lookup_error::service_not_found, wanted) ==
         "no service of that transport is named nfs");
   CHECK(why(lookup_error::try_again, wanted) == "no name server answered");
-  CHECK(why(std::make_error_code(std::errc::no_such_device), wanted) ==
-        "this machine has no RDMA device");
+  const static_string<640> no_device{&detail::explain_event_channel};
+  CHECK_FALSE(no_device.view().empty());
+  CHECK(why(std::make_error_code(std::errc::no_such_device), wanted) == no_device.view());
   // Another errno has no explanation.
   CHECK(why(std::make_error_code(std::errc::io_error), wanted).empty());
 }

@@ -34,9 +34,6 @@ struct context_traits {
   }
 };
 
-/// Writes "available: mlx5_0, rxe0", or advice if there is no device.
-[[gnu::cold]] void put_device_names(text_writer& writer, const device_list& devices) noexcept;
-
 }  // namespace detail
 
 /// An open device. It must outlive everything that is made from it.
@@ -64,10 +61,11 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
   static ibv_context* open(device_ref device, on_failure policy);
 };
 
-/// Opens the device named `name`; an empty name opens the first device of the machine. Fails with
-/// ENODEV if there is no such device; the error lists the existing devices.
+/// Opens the device named `name`; an empty name opens the first device that can be opened. Fails
+/// with ENODEV if there is no such device. The error lists the devices that exist, and the state of
+/// the device files that cannot be opened.
 [[nodiscard]] context open_device(std::string_view name = {}, on_failure policy = throwing{});
-/// Opens the first device of the machine.
+/// Opens the first device that can be opened.
 [[nodiscard]] inline context open_device(on_failure policy) { return open_device({}, policy); }
 
 /// The support of the process for fork() while memory is registered.

@@ -26,6 +26,7 @@
 #include <adverb/device/impl/context_ref.ipp>
 #include <adverb/device/impl/device.ipp>
 #include <adverb/device/impl/device_attributes.ipp>
+#include <adverb/device/impl/device_files.ipp>
 #include <adverb/device/impl/explain_device.ipp>
 #include <adverb/device/impl/rate.ipp>
 #include <adverb/memory/impl/buffer.ipp>

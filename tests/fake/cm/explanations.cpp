@@ -302,20 +302,3 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno and an expl
   check(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, ENODEV, "the device was removed");
   check(RDMA_CM_EVENT_ESTABLISHED, 0, ECONNABORTED, "the answer was: established");
 }
-
-TEST_CASE("a failed event channel has an explanation", "[rdma_create_event_channel]") {
-  const auto why = [](int error) {
-    const adverb::static_string<512> words{[&](adverb::text_writer& writer) {
-      detail::explain_event_channel(writer, std::error_code{error, std::generic_category()});
-    }};
-    return std::string{words.view()};
-  };
-  const char* const device = "/dev/infiniband/rdma_cm";
-  if (::access(device, R_OK | W_OK) == -1 && errno == EACCES) {
-    // Then that is why, whatever the errno.
-    CHECK(why(ENOENT) == "this program lacks the permission to open " + std::string{device});
-    return;
-  }
-  CHECK(why(EMFILE) == "this program has too many files open: see ulimit -n");
-  CHECK(why(ENOENT) == "rdma_cm needs an RDMA device, and the kernel module rdma_ucm");
-}

@@ -56,7 +56,8 @@ struct failed_call {
   }
 };
 
-[[gnu::cold]] void explain_event_channel(text_writer& writer, const std::error_code& code);
+/// Explains librdmacm's lack of its file, or of a device.
+[[gnu::cold]] void explain_event_channel(text_writer& writer);
 
 /// "no RDMA device serves 10.9.0.1 (eth0); the RDMA devices here have 10.1.0.1 (rxe0)".
 [[gnu::cold]] void explain_no_device(text_writer& writer, const cm::socket_address& address);

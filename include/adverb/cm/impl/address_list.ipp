@@ -9,6 +9,7 @@
 #include <netdb.h>
 
 #include <adverb/cm/address_list.hpp>
+#include <adverb/cm/detail/explain_call.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -80,7 +81,7 @@ ADVERB_FUNC void explain_lookup(failure_description& description, const lookup& 
   const std::error_code& code = description.code();
   description.explain([&](text_writer& writer) {
     if (is_code(code, std::errc::no_such_device))
-      writer.put("this machine has no RDMA device");
+      explain_event_channel(writer);
     else if (code == cm::lookup_error::service_not_found)
       writer.put("no service of that transport is named ").put(wanted.service);
     else if (code == cm::lookup_error::try_again)

@@ -49,9 +49,7 @@ ADVERB_FUNC context_list::context_list(on_failure policy) {
   contexts_ = detail::check_pointer(
       policy, "rdma_get_devices", [&] { return rdma_get_devices(&count); },
       [](failure_description& description) {
-        description.explain([&](text_writer& writer) {
-          detail::explain_event_channel(writer, description.code());
-        });
+        description.explain(&detail::explain_event_channel);
       });
   size_ = static_cast<std::size_t>(count);
 }

@@ -18,9 +18,7 @@ ADVERB_FUNC event_channel event_channel::create(on_failure policy) {
       adopt, detail::check_pointer(
                  policy, "rdma_create_event_channel", [] { return rdma_create_event_channel(); },
                  [](failure_description& description) {
-                   description.explain([&](text_writer& writer) {
-                     detail::explain_event_channel(writer, description.code());
-                   });
+                   description.explain(&detail::explain_event_channel);
                  })};
 }
 

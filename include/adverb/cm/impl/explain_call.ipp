@@ -8,6 +8,7 @@
 #include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/cm/local_addresses.hpp>
 #include <adverb/core/failure.hpp>
+#include <adverb/device/detail/device_files.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -54,15 +55,19 @@ ADVERB_FUNC void explain_private_data(text_writer& writer, std::size_t size, cm_
   writer.put(" carries at most ").decimal(limit.bytes).put(" over ").put(limit.link);
 }
 
-ADVERB_FUNC void explain_event_channel(text_writer& writer, const std::error_code& code) {
-  // librdmacm continues to search after a refusal, and ends with ENOENT.
-  const char* const device = "/dev/infiniband/rdma_cm";
-  if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
-    writer.put("this program lacks the permission to open ").put(std::string_view{device});
-  else if (is_code(code, std::errc::too_many_files_open))
-    writer.put("this program has too many files open: see ulimit -n");
+ADVERB_FUNC void explain_event_channel(text_writer& writer) {
+  problem_list problems{writer};
+  device_file_problems files{problems};
+  const device_file file = inspect_device_file("rdma_cm", "/dev/infiniband/rdma_cm");
+  if (file.error == ENOENT && ::access("/sys/class/misc/rdma_cm", F_OK) != 0)
+    problems.add(
+        "the kernel module rdma_ucm is not loaded: /sys/class/misc/rdma_cm does not exist");
   else
-    writer.put("rdma_cm needs an RDMA device, and the kernel module rdma_ucm");
+    files.add(file);
+  std::error_code unknown;
+  const device_list devices{unknown};
+  if (!unknown && devices.empty()) explain_unlisted_devices(files, devices);
+  files.finish();
 }
 
 ADVERB_FUNC void explain_no_device(text_writer& writer, const cm::socket_address& address) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <adverb/cm/local_addresses.hpp>
+#include <adverb/device/detail/device_files.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -42,6 +43,11 @@ ADVERB_FUNC void put_rdma_addresses(text_writer& writer, cm::address_family fami
     return --left > 0 && found < most_found;
   });
   if (found == 0) writer.put("no RDMA device here has an ").put(family).put(" address");
+  const static_string<256> closed{[](text_writer& more) {
+    problem_list problems{more};
+    explain_closed_devices(problems);
+  }};
+  writer.put(closed.view().empty() ? "" : "; ").put(closed);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

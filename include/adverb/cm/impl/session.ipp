@@ -102,11 +102,13 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
     return;
   }
   if (event.status() == failed_in_librdmacm) {
-    writer.put(event.type() == cm::event_type::multicast_error
-                   ? "librdmacm could not attach the queue pair to the group"
-               : event.type() == cm::event_type::connect_error
-                   ? "librdmacm could not bring the queue pair up"
-                   : "librdmacm could not query the outcome from the kernel");
+    problem_list problems{writer};
+    problems.add(event.type() == cm::event_type::multicast_error
+                     ? "librdmacm could not attach the queue pair to the group"
+                 : event.type() == cm::event_type::connect_error
+                     ? "librdmacm could not bring the queue pair up"
+                     : "librdmacm could not query the outcome from the kernel");
+    explain_closed_devices(problems);
     return;
   }
   switch (event.type()) {

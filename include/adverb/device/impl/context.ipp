@@ -7,21 +7,49 @@
 #include <unistd.h>
 
 #include <adverb/device/context.hpp>
+#include <adverb/device/detail/device_files.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void put_device_names(text_writer& writer, const device_list& devices) noexcept {
-  if (devices.empty()) {
-    writer.put(
-        "this machine has no RDMA device; \"rdma link add rxe0 type rxe netdev IF\" creates a "
-        "software device");
-    return;
-  }
-  std::string_view separator = "available: ";
-  for (const device_ref device : devices) {
-    writer.put(separator).put(device.name());
-    separator = ", ";
-  }
+ADVERB_FUNC void explain_not_found(problem_list& problems, const device_list& devices,
+                                   std::string_view name) {
+  if (!devices.empty())
+    problems.add([&](text_writer& writer) {
+      std::string_view separator = "available: ";
+      for (const device_ref device : devices) {
+        writer.put(separator).put(device.name());
+        separator = ", ";
+      }
+    });
+  device_file_problems files{problems};
+  explain_unlisted_devices(files, devices, name);
+  files.finish();
+}
+
+ADVERB_FUNC context open_any(const device_list& devices, on_failure policy) {
+  if (devices.size() == 1) return context{devices[0], policy};
+  context opened;
+  std::error_code first;
+  const static_string<160> outcomes{[&](text_writer& writer) {
+    for (const device_ref device : devices) {
+      std::error_code code;
+      opened = context{device, code};
+      if (opened) return;
+      writer.put(first ? ", " : "").put("{} ({})", {device.name(), errno_name(code.value())});
+      if (!first) first = code;
+    }
+  }};
+  if (opened)
+    policy.clear();
+  else
+    policy.report(first, "ibv_open_device", [&](failure_description& description) {
+      description.explain([&](text_writer& writer) {
+        problem_list problems{writer};
+        problems.add("no device can be opened: {}", {outcomes.view()});
+        explain_closed_devices(problems);
+      });
+    });
+  return opened;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -80,9 +108,10 @@ ADVERB_FUNC ibv_context* context::open(device_ref device, on_failure policy) {
       description.explain("the device is empty: it was not found");
       return;
     }
-    description.object("{}", {device.name()});
-    if (detail::is_code(description.code(), std::errc::permission_denied))
-      description.explain("no access to its device file in /dev/infiniband");
+    description.object("{}", {device.name()}).explain([&](text_writer& writer) {
+      detail::problem_list problems{writer};
+      detail::explain_closed_devices(problems, device.name());
+    });
   };
   if (!device) {
     policy.report(ENODEV, "ibv_open_device", describe);
@@ -95,11 +124,15 @@ ADVERB_FUNC ibv_context* context::open(device_ref device, on_failure policy) {
 ADVERB_FUNC context open_device(std::string_view name, on_failure policy) {
   const device_list devices{policy};
   if (policy.failed()) return {};
-  const device_ref found = name.empty() && !devices.empty() ? devices[0] : devices.find(name);
+  if (name.empty() && !devices.empty()) return detail::open_any(devices, policy);
+  const device_ref found = devices.find(name);
   if (!found) {
     policy.report(ENODEV, "ibv_open_device", [&](failure_description& description) {
       if (!name.empty()) description.object("{}", {name});
-      description.explain([&](text_writer& writer) { detail::put_device_names(writer, devices); });
+      description.explain([&](text_writer& writer) {
+        detail::problem_list problems{writer};
+        detail::explain_not_found(problems, devices, name);
+      });
     });
     return {};
   }
