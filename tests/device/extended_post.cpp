@@ -188,5 +188,5 @@ TEST_CASE("A batch with a list that is too long fails completely") {
   failure why;
   result.check(why);
   CHECK(why.explanation().starts_with(
-      "0 requests were accepted; the queue is full (max_send_wr is "));
+      "0 requests were accepted; possible causes: the queue is full (max_send_wr is "));
 }

@@ -97,7 +97,8 @@ TEST_CASE("A deallocated window of type 1 refuses access") {
   failure why;
   link.region.close(why);
   CHECK(why.explanation() ==
-        "a memory window may be bound to it: unbind, invalidate or deallocate that first");
+        "possible causes: a memory window is bound to it; unbind, invalidate or deallocate that "
+        "first");
   granting.close();
   link.region.close();
   CHECK(link.write_to(bound.remote(), 64) == completion_status::remote_access_error);

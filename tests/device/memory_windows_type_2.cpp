@@ -199,7 +199,8 @@ TEST_CASE("A region with a bound window fails to deregister with an explanation"
   link.region.close(why);
   CHECK(why.verb() == "ibv_dereg_mr");
   CHECK(why.explanation() ==
-        "a memory window may be bound to it: unbind, invalidate or deallocate that first");
+        "possible causes: a memory window is bound to it; unbind, invalidate or deallocate that "
+        "first");
   REQUIRE(link.region);
   CHECK(link.write_to(grant.remote(), 64) == completion_status::success);
   link.far_pair.post(local_invalidate(grant).signaled()).check();

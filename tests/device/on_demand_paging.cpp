@@ -310,7 +310,8 @@ TEST_CASE("prefetch of unmapped memory fails with an explanation", "[optional][i
   const lazy_pages memory{4};
   const memory_region region{domain, memory.all(), on_demand_rights};
   constexpr std::string_view words =
-      "a buffer is not inside its region or not mapped, or its region is not on_demand";
+      "possible causes: a buffer is not inside its region or not mapped, or its region is not "
+      "on_demand";
   failure why;
   SECTION("beyond the region") {
     const mutable_buffer beyond{adopt,

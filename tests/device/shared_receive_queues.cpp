@@ -106,7 +106,7 @@ TEST_CASE("A full shared receive queue refuses the next receive") {
   refused.check(why);
   CHECK(why.verb() == "ibv_post_srq_recv");
   CHECK(std::string{why.explanation()}.starts_with(
-      "0 requests were accepted; the queue is full (max_wr is "));
+      "0 requests were accepted; possible causes: the queue is full (max_wr is "));
 
   // A message takes one: there is room for one again, and no more.
   link.near_pairs[0].post(send(link.near_end.region.const_slice(0, 8)).signaled()).check();

@@ -84,8 +84,9 @@ TEST_CASE_METHOD(counters_bench, "failed calls of counters are explained") {
   machine.count(traffic.native_handle(), {1, 2, 3});
   std::array<std::uint64_t, 2> values{};
   CHECK(std::string{reported([&](auto&&... policy) { traffic.read(values, policy...); }).what()} ==
-        "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2: the "
-        "highest index in use may be beyond it, or no flow uses the counters yet");
+        "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2; "
+        "possible "
+        "causes: the highest index in use is beyond it, or no flow uses the counters yet");
   CHECK(reported([&] { machine.fail<called::read_counters>(EIO); },
                  [&](auto&&... policy) { traffic.read_cached(values, policy...); })
             .explanation()

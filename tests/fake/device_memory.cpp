@@ -118,7 +118,7 @@ TEST_CASE_METHOD(fixture, "a refused copy of partial words is explained") {
   const std::array<std::byte, 3> bytes{};
   CHECK(reported([&] { machine.fail<called::memcpy_to_dm>(EINVAL); },
                  [&](auto&&... policy) { memory.store(4, bytes, policy...); })
-            .explanation() == "this device may copy only whole words of 4 bytes");
+            .explanation() == "possible causes: this device copies only whole words of 4 bytes");
   const std::array<std::uint32_t, 3> words{};
   CHECK(reported([&] { machine.fail<called::memcpy_to_dm>(EIO); },
                  [&](auto&&... policy) { memory.store(4, words, policy...); })

@@ -104,7 +104,7 @@ TEST_CASE_METHOD(fixture, "a failed registration is reported and explained") {
                              })
                         .what()} ==
         "ibv_reg_mr on fake0: EFAULT (Bad address); "
-        "a part of the range is not mapped, or not writable");
+        "possible causes: a part of the range is not mapped, or not writable");
   CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
                  [&](auto&&... policy) {
                    (void)memory_region::with_device_address(domain, memory,

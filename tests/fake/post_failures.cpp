@@ -117,7 +117,8 @@ TEST_CASE("A failed post explains possible causes") {
     return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
   };
   const std::string of_sends =
-      "the queue is full (max_send_wr is 8), or its operation does not allow its length; "
+      "possible causes: the queue is full (max_send_wr is 8), or its operation does not allow its "
+      "length; "
       "unsignaled "
       "requests leave the queue when a later signaled one completes";
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
@@ -132,7 +133,8 @@ TEST_CASE("A failed post explains possible causes") {
           of_sends);
   CHECK(explained(bench.received({.result = ENOMEM, .bad_request = 1})) ==
         "ibv_post_recv on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
-        "the receive has no elements, which soft-iWARP refuses, or the queue is full (max_recv_wr "
+        "possible causes: the receive has no elements, which soft-iWARP refuses, or the queue is "
+        "full (max_recv_wr "
         "is 7)");
 }
 
@@ -146,7 +148,7 @@ TEST_CASE("The explanation of a refused request names the limits that apply to i
     const post_result result = bench.pair.post(requests...);
     const failure why = reported([&](auto&&... policy) { result.check(policy...); });
     const std::string words{why.explanation()};
-    const std::string_view accepted = "0 requests were accepted; ";
+    const std::string_view accepted = "0 requests were accepted; possible causes: ";
     REQUIRE(words.starts_with(accepted));
     return words.substr(accepted.size(), words.find("; unsignaled") - accepted.size());
   };
@@ -177,7 +179,8 @@ TEST_CASE("The explanation names a limit of 0 elements") {
   bench.machine.answer_post({.result = EINVAL, .bad_request = 0});
   const post_result result = pair.post(receive(region.buffer()));
   CHECK(reported([&](auto&&... policy) { result.check(policy...); }).explanation() ==
-        "0 requests were accepted; the queue is full (max_recv_wr is 7), or the request has too "
+        "0 requests were accepted; possible causes: the queue is full (max_recv_wr is 7), or the "
+        "request has too "
         "many elements (max_recv_sge is 0)");
 }
 
@@ -193,6 +196,6 @@ TEST_CASE("A failed post queries the queue pair only for an explanation") {
   bench.machine.fail<fake::called::query_qp>(EIO);
   result.check(why);
   CHECK(why.explanation() ==
-        "1 request was accepted; the receive has no elements, which soft-iWARP refuses, or the "
-        "queue is full (max_recv_wr)");
+        "1 request was accepted; possible causes: the receive has no elements, which soft-iWARP "
+        "refuses, or the queue is full (max_recv_wr)");
 }

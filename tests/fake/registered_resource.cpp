@@ -312,8 +312,8 @@ TEST_CASE_METHOD(fixture, "misuse of a resource ends the program") {
   void* const block = memory.allocate(100);
   memory.deallocate(block, 100);
   CHECK(words_at_the_end([&] { memory.deallocate(block, 100); }) ==
-        "registered_resource::deallocate: EINVAL (Invalid argument); the memory is deallocated "
-        "twice, or with another size");
+        "registered_resource::deallocate: EINVAL (Invalid argument); possible causes: the memory "
+        "is deallocated twice, or with another size");
   int elsewhere = 0;
   CHECK(words_at_the_end([&] { memory.deallocate(&elsewhere, 4); }) ==
         "registered_resource::deallocate: EINVAL (Invalid argument); the memory is not of this "

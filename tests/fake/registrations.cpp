@@ -231,10 +231,12 @@ TEST_CASE_METHOD(fixture, "a failed prefetch is explained") {
                     [&](auto&&... policy) { prefetch(domain, buffers, {}, policy...); });
   };
   CHECK(std::string{refused_with(EFAULT).what()} ==
-        "ibv_advise_mr on fake0 pd 1: EFAULT (Bad address); a buffer is not inside its region or "
+        "ibv_advise_mr on fake0 pd 1: EFAULT (Bad address); possible causes: a buffer is not "
+        "inside its region or "
         "not mapped, or its region is not on_demand");
   CHECK(refused_with(EPERM).explanation() ==
-        "a buffer belongs to another domain, or its region lacks local_write for a write");
+        "possible causes: a buffer belongs to another domain, or its region lacks local_write for "
+        "a write");
   CHECK(refused_with(ENOENT).explanation() == "the region of a buffer no longer exists");
   CHECK(refused_with(EOPNOTSUPP).explanation() ==
         "fake0 has no advice about memory (on-demand paging)");

@@ -103,7 +103,8 @@ TEST_CASE("A failed post names the shared receive queue and the accepted request
   const failure why = reported([&](auto&&... policy) { result.check(policy...); });
   CHECK(std::string{why.what()} ==
         "ibv_post_srq_recv on fake0 srq " + std::to_string(bench.shared.native_handle()->handle) +
-            ": ENOMEM (Cannot allocate memory); 1 request was accepted; the receive has no "
+            ": ENOMEM (Cannot allocate memory); 1 request was accepted; possible causes: the "
+            "receive has no "
             "elements, which soft-iWARP refuses, or the queue is full (max_wr is 16)");
 }
 

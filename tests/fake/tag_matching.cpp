@@ -103,8 +103,9 @@ TEST_CASE("Only an accepted add_tag returns a handle", "[ibv_post_srq_ops]") {
   CHECK(second == untouched);
   CHECK(std::string{reported([&](auto&&... policy) { partly.check(policy...); }).what()} ==
         "ibv_post_srq_ops on fake0 srq " + std::to_string(bench.tags.native_handle()->handle) +
-            ": ENOMEM (Cannot allocate memory); 1 request was accepted; the list is full, or too "
-            "many operations are in progress, or the next one has too many elements");
+            ": ENOMEM (Cannot allocate memory); 1 request was accepted; possible causes: the "
+            "list is full, too many operations are in progress, or the next one has too many "
+            "elements");
 
   first = untouched;
   bench.machine.answer_post({.result = EIO});

@@ -60,7 +60,8 @@ TEST_CASE("Opening an XRC domain fails with a reason") {
         "ibv_open_xrcd on fake0: EAGAIN (Resource temporarily unavailable); no XRC domain is open "
         "through this file");
   CHECK(domain_refusal(EINVAL, 7, xrc_domain_opening::only_new) ==
-        "ibv_open_xrcd on fake0: EINVAL (Invalid argument); an XRC domain may already be open "
+        "ibv_open_xrcd on fake0: EINVAL (Invalid argument); possible causes: an XRC domain is "
+        "already open "
         "through this file");
   CHECK(domain_refusal(EBADF, 7, xrc_domain_opening::existing) ==
         "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");

@@ -210,6 +210,18 @@ TEST_CASE("a flushed completion reports every possible cause, including one with
         "program or the connection ended it");
 }
 
+TEST_CASE("the failure of a receive of known size begins with the size") {
+  const auto words_for = [](std::size_t size) {
+    adverb::failure why;
+    adverb::detail::report_status(
+        why, completion_status::local_length_error, 7, 0, [](adverb::text_writer&) {}, size);
+    return std::string{why.explanation()};
+  };
+  const std::string hint{hint_for(completion_status::local_length_error)};
+  CHECK(words_for(64) == "the receive has 64 bytes; " + hint);
+  CHECK(words_for(0) == hint);
+}
+
 TEST_CASE("a failure reports the vendor error with or without a hint") {
   ibv_wc native = failed(IBV_WC_GENERAL_ERR);
   native.vendor_err = 0x81;

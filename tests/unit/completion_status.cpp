@@ -78,6 +78,25 @@ TEST_CASE("every status that occurs in practice has a hint") {
   CHECK(hint_for(success).empty());
 }
 
+TEST_CASE("a hint that lists alternatives begins them with \"possible causes\"") {
+  unsigned alternatives = 0;
+  for (unsigned number = 0; number <= last; ++number) {
+    const std::string_view hint = hint_for(static_cast<completion_status>(number));
+    CAPTURE(hint);
+    const std::size_t first = hint.find("possible causes: ");
+    const std::size_t second = hint.find(", or ");
+    if (second == std::string_view::npos) continue;
+    ++alternatives;
+    CHECK(first < second);
+  }
+  CHECK(alternatives == 9);
+}
+
+TEST_CASE("the hints of local failures name buffers of another protection domain") {
+  for (const completion_status status : {local_queue_pair_operation_error, local_protection_error})
+    CHECK(hint_for(status).find("of another protection domain") != std::string_view::npos);
+}
+
 TEST_CASE("a status converts to an error code, which is set except for success") {
   CHECK_FALSE(std::error_code{success});
   for (unsigned number = 1; number <= last; ++number)

@@ -69,8 +69,8 @@ TEST_CASE("decode accepts numbers of 24 bits and refuses larger ones") {
 }
 
 TEST_CASE("decode refuses bytes of another version") {
-  CHECK(refusal(0, std::byte{0}) == "not an endpoint, or one of a later version");
-  CHECK(refusal(0, std::byte{2}) == "not an endpoint, or one of a later version");
+  CHECK(refusal(0, std::byte{0}) == "possible causes: not an endpoint, or one of a later version");
+  CHECK(refusal(0, std::byte{2}) == "possible causes: not an endpoint, or one of a later version");
 }
 
 TEST_CASE("decode refuses an invalid MTU") {

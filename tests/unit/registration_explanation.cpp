@@ -62,10 +62,28 @@ TEST_CASE("the explanation names the limit on locked memory and how to raise it"
   const memlock_limit limit{4096};
   const std::string expected =
       "8192 bytes were requested, and this process may lock 4096 in all: raise the limit with "
-      "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity";
+      "\"ulimit -l unlimited\", LimitMEMLOCK=infinity or --ulimit memlock=-1 of a container";
   CHECK(explanation(ENOMEM, 8192, access_right::local_write) == expected);
   CHECK(explanation(EPERM, 8192, access_right::local_write) == expected);
   CHECK(explanation(EINVAL, 8192, access_right::local_write).empty());
+}
+
+TEST_CASE("the explanation counts pinned memory against the limit on locked memory") {
+  const auto words = [](std::uint64_t length, std::uint64_t pinned) {
+    const adverb::static_string<512> text{[&](adverb::text_writer& writer) {
+      adverb::detail::problem_list problems{writer};
+      adverb::detail::explain_locked_memory(problems, length, pinned, 65536);
+    }};
+    return std::string{text.view()};
+  };
+  CHECK(words(4097, 61440)
+            .starts_with("4097 bytes were requested, and this process may lock 65536 in all, of "
+                         "which 61440 are pinned: "
+                         "raise the limit with "));
+  CHECK(words(1, 70000).starts_with("1 bytes were requested, "));
+  CHECK(words(4096, 61440) ==
+        "possible causes: no memory is left, or the device has no room for another region; of the "
+        "65536 bytes that this process may lock, 61440 are pinned");
 }
 
 TEST_CASE("the explanation names every problem") {
@@ -84,5 +102,5 @@ TEST_CASE("the explanation of a refused flush_persistent names persistent memory
 
 TEST_CASE("the explanation of EFAULT names unmapped memory") {
   CHECK(explanation(EFAULT, 64, access_right::local_write) ==
-        "a part of the range is not mapped, or not writable");
+        "possible causes: a part of the range is not mapped, or not writable");
 }

@@ -67,7 +67,8 @@ struct rejection {
 /// Returns a phrase for a message: "nothing listens on that port". Empty for an unknown reason.
 [[nodiscard]] constexpr std::string_view describe(reject_reason reason) noexcept {
   switch (reason) {
-    case reject_reason::unspecified: return "nothing listens on that port, or the program refused";
+    case reject_reason::unspecified:
+      return "possible causes: nothing listens on that port, or the program refused";
     case reject_reason::no_queue_pair: return "the peer has no queue pair left";
     case reject_reason::no_end_to_end_context: return "the peer has no end-to-end context left";
     case reject_reason::no_resources: return "the peer has no resources left";

@@ -2,6 +2,7 @@
 // Completions, and views that give access to their fields only where these are valid.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -21,9 +22,11 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Reports a completion that is no success. `put_pair` names its queue pair if known.
+/// Reports a completion that is no success. `put_pair` names its queue pair if known; `block` is
+/// the size of its receive, or 0 if that is unknown or it is no receive.
 [[gnu::cold]] void report_status(on_failure policy, completion_status status, std::uint64_t id,
-                                 std::uint32_t vendor_error, callable_ref<text_writer&> put_pair);
+                                 std::uint32_t vendor_error, callable_ref<text_writer&> put_pair,
+                                 std::size_t block = 0);
 
 template <class Completion, class PutPair>
 [[gnu::cold, gnu::noinline]] void report_completion(on_failure policy, Completion completion,

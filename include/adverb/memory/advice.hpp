@@ -32,9 +32,12 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
 [[nodiscard]] constexpr std::string_view explain_advice(int code) noexcept {
   switch (code) {
     case EFAULT:
-      return "a buffer is not inside its region or not mapped, or its region is not on_demand";
+      return "possible causes: a buffer is not inside its region or not mapped, or its region is "
+             "not "
+             "on_demand";
     case EPERM:
-      return "a buffer belongs to another domain, or its region lacks local_write for a write";
+      return "possible causes: a buffer belongs to another domain, or its region lacks local_write "
+             "for a write";
     case ENOENT: return "the region of a buffer no longer exists";
     default: return {};
   }

@@ -86,16 +86,16 @@ class device_memory_base : public handle_base<ibv_dm> {
             const Copy& call) const {
     if (!detail::check_present(policy, verb, native_handle())) return;
     const bool inside = extent.is_inside(size_);
-    detail::check_returned(policy, verb, inside ? call(extent.length) : ERANGE,
-                           [&](failure_description& description) {
-                             on_device_memory(native_handle())(description);
-                             description.explain([&](text_writer& writer) {
-                               if (!inside)
-                                 extent.put_outside(writer, size_, "device memory");
-                               else if (extent.offset % 4 != 0 || extent.length % 4 != 0)
-                                 writer.put("this device may copy only whole words of 4 bytes");
-                             });
-                           });
+    detail::check_returned(
+        policy, verb, inside ? call(extent.length) : ERANGE, [&](failure_description& description) {
+          on_device_memory(native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            if (!inside)
+              extent.put_outside(writer, size_, "device memory");
+            else if (extent.offset % 4 != 0 || extent.length % 4 != 0)
+              writer.put("possible causes: this device copies only whole words of 4 bytes");
+          });
+        });
   }
 
   std::size_t size_ = 0;

@@ -370,3 +370,31 @@ TEST_CASE("A deadline does not wake the loop early", "[rdma_connect]") {
   CHECK(next > 1'000);
   CHECK(next_after_end == -1);
 }
+
+TEST_CASE("A message too long for its block fails with the size of the block") {
+  side here;
+  failure of_receive;
+  failure of_send;
+  const auto passive = [&]() -> async::task<> {
+    async::connection_options options = small;
+    options.block_size = 16;
+    const async::connection client = co_await here.listener.accept(options);
+    const async::message none = co_await client.next().report_to(of_receive);
+    CHECK_FALSE(none);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "too long"};
+    co_await server.send(memory.region.buffer()).report_to(of_send);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  REQUIRE(of_receive);
+  CHECK(of_receive.explanation().starts_with("the receive has 16 bytes; possible causes: "));
+  if (on_iwarp()) return;  // Its send completes before the peer has the message.
+  REQUIRE(of_send);
+  CHECK(of_send.explanation().find("possible causes: ") != std::string_view::npos);
+  CHECK(of_send.explanation().find("receive is too short for the message") !=
+        std::string_view::npos);
+}

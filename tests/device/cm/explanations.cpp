@@ -196,8 +196,8 @@ TEST_CASE("A failed connect explains that the peer did not answer in time", "[rd
   CHECK_FALSE(ready.connect({}, 300ms, why));
   CHECK(why.code() == std::errc::timed_out);
   CHECK(why.explanation() == to_string(listener.local_address()) +
-                                 " did not answer within 300 ms: it is down, packets are lost, or "
-                                 "its program does not respond");
+                                 " did not answer within 300 ms; possible causes: it is down, "
+                                 "packets are lost, or its program does not respond");
 }
 
 TEST_CASE("A failed accept explains that no request arrived in time") {
@@ -299,10 +299,10 @@ TEST_CASE("Answering a request twice fails with an explanation", "[rdma_reject_e
   failure why;
   request.identifier().reject_ece({}, why);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() ==
-        (cm_test::on_iwarp()
-             ? "no request awaits an answer"
-             : "the peer abandoned the connection, or the request is already answered"));
+  CHECK(why.explanation() == (cm_test::on_iwarp()
+                                  ? "no request awaits an answer"
+                                  : "possible causes: the peer abandoned the connection, or the "
+                                    "request is already answered"));
 }
 
 TEST_CASE("Repeated steps of an identifier fail with an explanation",
@@ -331,8 +331,10 @@ TEST_CASE("Repeated steps of an identifier fail with an explanation",
         "it has the address " + to_string(id.local_address()) + " already");
   CHECK(why_not([&](failure& why) { id.listen(1, why); }) ==
         "it was created to connect to " + to_string(to));
-  CHECK(why_not([&](failure& why) { id.connect({.queue_pair_number = qp_number{1}}, why); }) ==
-        "the route is not resolved yet, or a connection was already requested");
+  CHECK(
+      why_not([&](failure& why) { id.connect({.queue_pair_number = qp_number{1}}, why); }) ==
+      "possible causes: the route is not resolved yet, a connection was already requested, or more "
+      "reads and atomics in progress than the device allows");
 
   id.resolve_route(std::chrono::seconds{2});
   next();
@@ -343,8 +345,10 @@ TEST_CASE("Repeated steps of an identifier fail with an explanation",
         "it already has a queue pair");
   CHECK(why_not([&](failure& why) { id.disconnect(why); }) == "it is not connected");
   id.connect({});
-  CHECK(why_not([&](failure& why) { id.connect({}, why); }) ==
-        "the route is not resolved yet, or a connection was already requested");
+  CHECK(
+      why_not([&](failure& why) { id.connect({}, why); }) ==
+      "possible causes: the route is not resolved yet, a connection was already requested, or more "
+      "reads and atomics in progress than the device allows");
 
   const auto listening = cm::identifier::create(channel, cm::port_space::tcp);
   listening.bind(device_address());

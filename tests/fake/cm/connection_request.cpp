@@ -336,7 +336,7 @@ TEST_CASE_METHOD(steps, "a refused answer explains that the peer abandoned the c
         operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the peer abandoned the connection, or the request is already answered");
+          "possible causes: the peer abandoned the connection, or the request is already answered");
   };
   auto request = requested(at);
   refused_by_the_kernel(static_cast<called::rdma_create_qp*>(nullptr), [&](auto&&... policy) {

@@ -139,7 +139,8 @@ TEST_CASE_METHOD(steps, "a step whose event reports a failure can be repeated") 
                         [&](auto&&... policy) { (void)at_address.resolve_route(1s, policy...); })
                         .what()} ==
         "rdma_resolve_route" + between +
-            "EHOSTUNREACH (No route to host); there is no route to the address");
+            "EHOSTUNREACH (No route to host); the path was not found; possible "
+            "causes: the subnet manager does not answer, or it has no path to the address");
   REQUIRE(at_address);
   CHECK(at_address.resolve_route());
 }
@@ -320,7 +321,8 @@ TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rd
 
 TEST_CASE_METHOD(steps, "a rejection of iWARP has no reason") {
   rejected({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}, std::errc::connection_refused,
-           "nothing listens on that port, or the program refused", cm::reject_reason::unspecified);
+           "possible causes: nothing listens on that port, or the program refused",
+           cm::reject_reason::unspecified);
 }
 
 TEST_CASE_METHOD(steps, "a rejection of iWARP with private data comes from the program") {
@@ -342,7 +344,8 @@ TEST_CASE_METHOD(steps, "each event that ends a connect has an explanation", "[r
     CHECK(why.explanation() == words);
   };
   constexpr std::string_view no_answer =
-      "the peer did not answer: it is down, packets are lost, or its program does not respond";
+      "the peer did not answer; possible causes: it is down, packets are lost, or its program does "
+      "not respond";
   constexpr std::string_view connect_error = "the answer was: connect error";
   using enum std::errc;
   ended(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, host_unreachable, no_answer);

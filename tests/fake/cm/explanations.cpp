@@ -207,8 +207,14 @@ TEST_CASE_METHOD(fixture, "a failed address resolution explains its cause", "[rd
 
 TEST_CASE_METHOD(fixture, "a failed rdma_connect explains its cause", "[rdma_connect]") {
   CHECK(why("rdma_connect", ECONNREFUSED) == "nothing listens on that port");
-  CHECK(why("rdma_connect", EINVAL) ==
-        "the route is not resolved yet, or a connection was already requested");
+  CHECK(why("rdma_connect", EINVAL) == "the address is not resolved yet");
+  ibv_context context{};
+  id.verbs = &context;
+  CHECK(
+      why("rdma_connect", EINVAL) ==
+      "possible causes: the route is not resolved yet, a connection was already requested, or more "
+      "reads and atomics in progress than the device allows");
+  id.verbs = nullptr;
   CHECK(why("rdma_connect", EIO).empty());
   is_at(at("10.0.0.1"), at("fe80::77", 7471));
   CHECK(why("rdma_connect", EINVAL) ==
@@ -219,7 +225,11 @@ TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
   is_at(at("10.9.0.1", 5), at(far_away, 7471));
   CHECK(why_without_first("rdma_resolve_route", ENODEV) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
+  CHECK(why("rdma_resolve_route", EINVAL) == "the address is not resolved yet");
+  ibv_context context{};
+  id.verbs = &context;
   CHECK(why("rdma_resolve_route", EINVAL) == "the route is already resolved or being resolved");
+  id.verbs = nullptr;
   for (const char* verb : {"rdma_create_qp", "rdma_create_qp_ex"}) {
     CHECK(why(verb, EINVAL).empty());
     ibv_qp pair{};
@@ -231,7 +241,7 @@ TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
     CHECK(why(verb, EINVAL) == "no request awaits an answer");
   CHECK(why("rdma_disconnect", EINVAL) == "it is not connected");
   CHECK(why("rdma_establish", EINVAL) ==
-        "no peer has accepted, or the connection is already established");
+        "possible causes: no peer has accepted, or the connection is already established");
   CHECK(why("rdma_establish", EIO).empty());
   CHECK(why("rdma_notify", EINVAL).empty());
 }
@@ -244,9 +254,10 @@ TEST_CASE_METHOD(fixture, "a timeout explains which answer is missing") {
     }};
     return std::string{words.view()};
   };
-  CHECK(silence("rdma_connect") ==
-        "10.7.0.7:7471 did not answer within 3 s: it is down, packets are lost, or its program "
-        "does not respond");
+  CHECK(
+      silence("rdma_connect") ==
+      "10.7.0.7:7471 did not answer within 3 s; possible causes: it is down, packets are lost, or "
+      "its program does not respond");
   CHECK(silence("rdma_accept") == "10.7.0.7:7471 did not confirm the connection within 3 s");
   CHECK(silence("rdma_resolve_route") == "no event arrived within 3 s");
 }
@@ -279,21 +290,25 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno and an expl
   check(RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH, ENETUNREACH,
         "this machine has no route to 10.0.0.2");
   check(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, EHOSTUNREACH, "no neighbour answers for 10.0.0.2");
-  check(RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, EHOSTUNREACH, "there is no route to the address");
-  check(RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL, EINVAL, "there is no route to the address");
+  const std::string no_path =
+      "the path was not found; possible causes: the subnet manager does not answer, or it has no "
+      "path to the address";
+  check(RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, EHOSTUNREACH, no_path);
+  check(RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL, EINVAL, no_path);
   check(RDMA_CM_EVENT_CONNECT_ERROR, -1, EIO, "librdmacm could not bring the queue pair up");
   check(RDMA_CM_EVENT_MULTICAST_ERROR, -1, EIO,
         "librdmacm could not attach the queue pair to the group");
   check(RDMA_CM_EVENT_ROUTE_ERROR, -1, EIO,
         "librdmacm could not query the outcome from the kernel");
   check(RDMA_CM_EVENT_MULTICAST_ERROR, 0, ECONNABORTED,
-        "the join failed, or an earlier membership is lost");
+        "possible causes: the join failed, or an earlier membership is lost");
   check(RDMA_CM_EVENT_REJECTED, 28, ECONNREFUSED,
         "the peer rejected the connection: the peer's program refused");
   check(RDMA_CM_EVENT_UNREACHABLE, 1, ECONNREFUSED,
         "the peer returned no queue pair: nothing listens on that port");
   const std::string no_answer =
-      "the peer did not answer: it is down, packets are lost, or its program does not respond";
+      "the peer did not answer; possible causes: it is down, packets are lost, or its program does "
+      "not respond";
   check(RDMA_CM_EVENT_UNREACHABLE, 0, EHOSTUNREACH, no_answer);
   check(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, EHOSTUNREACH, no_answer);
   check(RDMA_CM_EVENT_DISCONNECTED, 0, ECONNRESET, "the peer disconnected meanwhile");

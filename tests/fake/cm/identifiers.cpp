@@ -211,7 +211,7 @@ TEST_CASE_METHOD(fixture, "a failed queue pair explains what the device does not
   for (const int error : {EINVAL, ENOMEM}) CHECK(refused(plain, error) == too_many);
   options = {.max_inline_data = 4096};
   CHECK(refused(plain, EINVAL) ==
-        "max_inline_data is 4096, which may be more than the device allows");
+        "possible causes: max_inline_data is 4096, and the device allows less");
 
   options = {.send_operations = adverb::send_operation::send};
   CHECK(refused(extended, EOPNOTSUPP) ==

@@ -154,8 +154,9 @@ class link : public async_event_target {
   [[gnu::cold]] void close(int cause) noexcept;
   /// The heartbeats of the peer have stopped.
   [[gnu::cold]] void note_dead_peer() noexcept;
-  /// Records a failed completion as the cause, and ends the link.
-  [[gnu::cold]] void note_failure(const completion& each) noexcept;
+  /// Records a failed completion as the cause, and ends the link. A failed receive has a block.
+  [[gnu::cold]] void note_failure(const completion& each,
+                                  const receive_block* block = nullptr) noexcept;
   /// Takes a received message.
   [[gnu::always_inline]] void arrive(receive_block& block, const completion& each) {
     inbox_.arrive(block, each);
@@ -406,7 +407,7 @@ inline void link::complete_receive(async::operation& which, const completion& ea
   link& self = *block.owner;
   self.receives_.completed();
   if (each.status() != completion_status::success) [[unlikely]]
-    return self.note_failure(each);
+    return self.note_failure(each, &block);
   self.arrive(block, each);
 }
 

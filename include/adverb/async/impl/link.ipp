@@ -131,7 +131,10 @@ ADVERB_FUNC void link::report_end(on_failure policy) const {
   if (life_.end() == link_end::pending) return report_cancelled(policy, verb);
   if (life_.end() != link_end::timed_out) return policy.clear();
   policy.report(ETIMEDOUT, verb, [](failure_description& description) {
-    description.explain("the peer or the device did not answer within end_timeout");
+    description.explain(
+        "the end was not confirmed within end_timeout; possible causes: the peer or the device "
+        "does "
+        "not answer");
   });
 }
 
@@ -169,10 +172,15 @@ ADVERB_FUNC void link::peer_ended() noexcept {
   if (is_iwarp() && life_.is_ending()) set_end_timer(deadline::now());
 }
 
-ADVERB_FUNC void link::note_failure(const completion& each) noexcept {
+ADVERB_FUNC void link::note_failure(const completion& each, const receive_block* block) noexcept {
   if (life_.end() != link_end::confirmed) {
     if (each.status() != completion_status::flushed)
-      cause_.record_failure([&](on_failure policy) { each.check(policy); });
+      cause_.record_failure([&](on_failure policy) {
+        report_status(
+            policy, each.status(), each.id(), each.vendor_error(),
+            [&](text_writer& writer) { writer.put("qp ").put(each.queue_pair()).put(" "); },
+            block != nullptr ? block->memory.size() : 0);
+      });
     else if (life_.has_deadline() && (!is_iwarp() || ends_alone()))
       note_failed_pair();
   }

@@ -75,8 +75,8 @@ ADVERB_FUNC void connecting::prepare(reliable_link& link, const cm::private_data
 ADVERB_FUNC void connecting::note_missing_heartbeats(const char* verb) {
   on_failure{why_}.report(EPROTO, verb, [](failure_description& description) {
     description.explain(
-        "this side has set dead_after, but the peer has sent no place for heartbeats: it has not "
-        "set dead_after, or is no async::connection");
+        "this side has set dead_after, but the peer has sent no place for heartbeats; possible "
+        "causes: it has not set dead_after, or is no async::connection");
   });
 }
 

@@ -37,7 +37,7 @@ ADVERB_FUNC void shared_receives::complete(async::operation& which, const comple
     return block.owner->arrive(block, each);
   }
   static_cast<void>(pool.post(block));
-  if (found != pool.links_.end()) found->second->note_failure(each);
+  if (found != pool.links_.end()) found->second->note_failure(each, &block);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

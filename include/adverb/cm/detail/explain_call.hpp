@@ -97,7 +97,7 @@ inline constexpr std::string_view peer_gave_up = "the peer abandoned the connect
 
 /// The possible reasons for a silent peer, as far as this side can see.
 inline constexpr std::string_view why_no_answer =
-    "it is down, packets are lost, or its program does not respond";
+    "possible causes: it is down, packets are lost, or its program does not respond";
 
 /// Explains an expired time limit.
 [[gnu::cold]] void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,

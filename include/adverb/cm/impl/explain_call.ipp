@@ -93,7 +93,7 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
   // Linux reports a port in use with either error.
   const bool unavailable =
       is_code(code, std::errc::address_in_use) || is_code(code, std::errc::address_not_available);
-  if (is_code(code, std::errc::permission_denied)) {
+  if (is_code(code, std::errc::permission_denied) && address.port() < 1024) {
     writer.put("ports below 1024 are for privileged programs");
   } else if (lacks_scope(address)) {
     explain_lack_of_scope(writer, address);
@@ -156,8 +156,12 @@ ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
     return;
   else if (lacks_scope(call.peer()))
     explain_lack_of_scope(writer, call.peer());
+  else if (call.id->verbs == nullptr)
+    writer.put("the address is not resolved yet");
   else
-    writer.put("the route is not resolved yet, or a connection was already requested");
+    writer.put(
+        "possible causes: the route is not resolved yet, a connection was already requested, or "
+        "more reads and atomics in progress than the device allows");
 }
 
 ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
@@ -173,12 +177,13 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
   if (!is_code(call.code, std::errc::invalid_argument)) return;
   const auto put_unless_given_up = [&](std::string_view words) {
     if (is_given_up(call.id))
-      writer.put(peer_gave_up).put(", or the request is already answered");
+      writer.put("possible causes: {}, or the request is already answered", {peer_gave_up});
     else
       writer.put(words);
   };
   if (call.verb == "rdma_resolve_route")
-    writer.put("the route is already resolved or being resolved");
+    writer.put(call.id->verbs == nullptr ? "the address is not resolved yet"
+                                         : "the route is already resolved or being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
     put_unless_given_up(call.id->qp == nullptr ? "" : "it already has a queue pair");
   else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
@@ -187,7 +192,7 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
   else if (call.verb == "rdma_disconnect")
     writer.put("it is not connected");
   else if (call.verb == "rdma_establish")
-    writer.put("no peer has accepted, or the connection is already established");
+    writer.put("possible causes: no peer has accepted, or the connection is already established");
 }
 
 ADVERB_FUNC void explain_call(text_writer& writer, const failed_call& call) {
@@ -209,7 +214,7 @@ ADVERB_FUNC void explain_silence(text_writer& writer, std::string_view verb, con
                                  timeout limit) {
   const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
   if (verb == "rdma_connect") {
-    writer.put(peer).put(" did not answer within ").put(limit).put(": ").put(why_no_answer);
+    writer.put(peer).put(" did not answer within ").put(limit).put("; ").put(why_no_answer);
   } else if (verb == "rdma_accept") {
     writer.put(peer).put(" did not confirm the connection within ").put(limit);
   } else {

@@ -20,9 +20,8 @@ ADVERB_FUNC void explain_endpoint(text_writer& writer, const std::error_code& co
   const rdma_cm_id none{};
   const bool passive = to.is_empty();
   if (is_code(code, std::errc::timed_out))
-    writer.put("no neighbour answers for ")
-        .put(to.with_port(0))
-        .put(", or there is no route to it");
+    writer.put("possible causes: no neighbour answers for {}, or there is no route to it",
+               {to.with_port(0)});
   else
     explain_call(writer, {passive ? "rdma_bind_addr" : "rdma_resolve_addr", code, &none,
                           passive ? from : to, passive ? cm::socket_address{} : from});
@@ -113,12 +112,17 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
   }
   switch (event.type()) {
     case cm::event_type::unreachable:
-      writer.put("the peer did not answer: ").put(why_no_answer);
+      writer.put("the peer did not answer; ").put(why_no_answer);
       return;
     case cm::event_type::address_error: explain_address_error(writer, event); return;
-    case cm::event_type::route_error: writer.put("there is no route to the address"); return;
+    case cm::event_type::route_error:
+      writer.put(
+          "the path was not found; possible causes: the subnet manager does not answer, or it has "
+          "no "
+          "path to the address");
+      return;
     case cm::event_type::multicast_error:
-      writer.put("the join failed, or an earlier membership is lost");
+      writer.put("possible causes: the join failed, or an earlier membership is lost");
       return;
     case cm::event_type::disconnected:
       writer.put(event.status() == 0 ? "the peer disconnected meanwhile"

@@ -81,6 +81,13 @@ inline constexpr std::array rights_and_features{
 [[gnu::cold]] void explain_regions(problem_list& problems, const registration_attempt& attempt,
                                    const device_attributes& device);
 
+/// Returns the bytes that the kernel counts against the limit of locked memory; 0 if unknown.
+[[nodiscard, gnu::cold]] std::uint64_t pinned_memory() noexcept;
+
+/// Explains ENOMEM and EPERM by the limit of locked memory. Uses nothing but its arguments.
+[[gnu::cold]] void explain_locked_memory(problem_list& problems, std::uint64_t length,
+                                         std::uint64_t pinned, std::uint64_t limit);
+
 /// Explains the errno, for use if there is no other explanation.
 [[gnu::cold]] void explain_code(problem_list& problems, const std::error_code& code,
                                 const registration_attempt& attempt);

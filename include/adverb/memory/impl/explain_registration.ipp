@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdio>
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -53,18 +55,45 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
                  {regions, allowed});
 }
 
+ADVERB_FUNC std::uint64_t pinned_memory() noexcept {
+  unsigned long kibibytes = 0;
+  if (std::FILE* const status = std::fopen("/proc/self/status", "re")) {
+    char line[128];
+    while (std::fgets(line, sizeof line, status) != nullptr)
+      if (std::sscanf(line, "VmPin: %lu", &kibibytes) == 1) break;
+    std::fclose(status);
+  }
+  return std::uint64_t{kibibytes} * 1024;
+}
+
+ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t length,
+                                       std::uint64_t pinned, std::uint64_t limit) {
+  if (pinned < limit && length <= limit - pinned) {
+    problems.add(
+        "possible causes: no memory is left, or the device has no room for another region; of the "
+        "{} "
+        "bytes that this process may lock, {} are pinned",
+        {limit, pinned});
+    return;
+  }
+  problems.add([&](text_writer& writer) {
+    writer.put("{} bytes were requested, and this process may lock {} in all", {length, limit});
+    if (pinned != 0) writer.put(", of which {} are pinned", {pinned});
+    writer.put(
+        ": raise the limit with \"ulimit -l unlimited\", LimitMEMLOCK=infinity or --ulimit "
+        "memlock=-1 of a container");
+  });
+}
+
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
                               const registration_attempt& attempt) {
   if (is_code(code, std::errc::bad_address)) {
-    problems.add("a part of the range is not mapped, or not writable");
+    problems.add("possible causes: a part of the range is not mapped, or not writable");
   } else if (is_code(code, std::errc::not_enough_memory) ||
              is_code(code, std::errc::operation_not_permitted)) {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    problems.add(
-        "{} bytes were requested, and this process may lock {} in all: raise the limit with "
-        "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity",
-        {attempt.length, limit.rlim_cur});
+    explain_locked_memory(problems, attempt.length, pinned_memory(), limit.rlim_cur);
   } else if (is_code(code, std::errc::invalid_argument) &&
              attempt.rights.contains(access_right::flush_persistent)) {
     problems.add(

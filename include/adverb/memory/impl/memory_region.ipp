@@ -37,7 +37,8 @@ ADVERB_FUNC void memory_region_traits::explain_destroy(failure_description& desc
   if (is_code(description.code(), std::errc::invalid_argument) ||
       is_code(description.code(), std::errc::device_or_resource_busy))
     description.explain(
-        "a memory window may be bound to it: unbind, invalidate or deallocate that first");
+        "possible causes: a memory window is bound to it; unbind, invalidate or deallocate that "
+        "first");
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

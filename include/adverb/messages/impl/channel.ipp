@@ -41,7 +41,8 @@ ADVERB_FUNC messages::channel make_channel(std::unique_ptr<frame_carrier> carrie
 ADVERB_FUNC void report_no_handshake(const char* verb) {
   on_failure{throwing{}}.report(EPROTO, verb, [](failure_description& description) {
     description.explain(
-        "the peer sent no handshake of a channel with a version in common: it is no "
+        "the peer sent no handshake of a channel with a version in common; possible causes: it is "
+        "no "
         "messages::channel, or one of another version of adverb");
   });
 }

@@ -117,8 +117,8 @@ ADVERB_FUNC void tcp_greeting::receive() {
 ADVERB_FUNC void tcp_greeting::expired() {
   fail(ETIMEDOUT, "connect",
        at_ == phase::connecting ? "no answer came within connect_timeout"
-                                : "the peer sent no handshake within connect_timeout: it may be "
-                                  "no messages::channel");
+                                : "the peer sent no handshake within connect_timeout; possible "
+                                  "causes: it is no messages::channel, or its program is busy");
   finish();
 }
 

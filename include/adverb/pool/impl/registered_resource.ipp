@@ -164,7 +164,8 @@ ADVERB_FUNC void registered_resource::do_deallocate(void* memory, std::size_t by
   const std::size_t units = detail::units_of(std::max<std::size_t>(bytes, 1));
   const std::size_t first = (offset & (slab_size() - 1)) / detail::allocation_unit;
   const bool was_taken = found->blocks.give_back(first, units);
-  detail::require(was_taken, call, "the memory is deallocated twice, or with another size");
+  detail::require(was_taken, call,
+                  "possible causes: the memory is deallocated twice, or with another size");
   detail::add_to(in_use_, 0 - units * detail::allocation_unit);
   if (!found->blocks.is_whole()) return;
   if (spare_ == nullptr)

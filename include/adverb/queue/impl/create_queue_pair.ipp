@@ -58,7 +58,7 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
   if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
     problems.add("srq is an XRC queue, which no queue pair owns: requests name it");
   if (problems.empty() && options.max_inline_data > 0)
-    problems.add("max_inline_data is {}, which may be more than the device allows",
+    problems.add("possible causes: max_inline_data is {}, and the device allows less",
                  {options.max_inline_data});
 }
 

@@ -34,7 +34,7 @@ ADVERB_FUNC endpoint endpoint::decode(std::span<const std::byte, encoded_size> b
   const auto number = load_little_endian<4, std::uint32_t>(bytes);
   const auto sequence = load_little_endian<8, std::uint32_t>(bytes);
   const std::string_view defect =
-      bytes[0] != format_version ? "not an endpoint, or one of a later version"
+      bytes[0] != format_version ? "possible causes: not an endpoint, or one of a later version"
       : bytes_of(size) == 0      ? "the MTU is invalid"
       : number > 0xff'ffff       ? "the queue pair number has more than 24 bits"
       : sequence > 0xff'ffff     ? "the packet sequence number has more than 24 bits"

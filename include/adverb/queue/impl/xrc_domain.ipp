@@ -21,7 +21,7 @@ ADVERB_FUNC void explain_opening(failure_description& description, xrc_domain_op
              is_code(code, std::errc::resource_unavailable_try_again))
       writer.put("no XRC domain is open through this file");
     else if (opening == xrc_domain_opening::only_new && is_code(code, std::errc::invalid_argument))
-      writer.put("an XRC domain may already be open through this file");
+      writer.put("possible causes: an XRC domain is already open through this file");
   });
 }
 

@@ -22,7 +22,8 @@ ADVERB_FUNC void put_posted_to(text_writer& writer, posted_to queue, const void*
   }
 }
 
-/// Writes the possible reasons of a refusal, with "or" between them.
+/// Writes the possible reasons of a refusal, with "or" between them, except those that the shape
+/// of the request rules out.
 class refusal_reasons {
  public:
   /// Without a query the values of the options are unknown.
@@ -30,7 +31,7 @@ class refusal_reasons {
       : writer_{writer}, shape_{shape}, known_{known} {}
 
   [[gnu::cold]] void put(std::string_view reason) noexcept {
-    writer_.put(is_first_ ? "" : ", or ").put(reason);
+    writer_.put(is_first_ ? "possible causes: " : ", or ").put(reason);
     is_first_ = false;
   }
   /// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option.
@@ -127,14 +128,15 @@ ADVERB_FUNC void explain_refusal(text_writer& writer, posted_to queue, const voi
     }
     case posted_to::tag_list:
       writer.put(
-          "the list is full, or too many operations are in progress, or the next one has too many "
-          "elements");
+          "possible causes: the list is full, too many operations are in progress, or the next one "
+          "has too many elements");
       return;
     case posted_to::send_window:
     case posted_to::full_send_window:
       writer.put(
-          "no completion can make room: the chain is longer than the window, or no request in "
-          "progress is signaled");
+          "no completion can make room; possible causes: the chain is longer than the window, or "
+          "no "
+          "request in progress is signaled");
   }
 }
 

@@ -46,8 +46,9 @@ ADVERB_FUNC void counters_base::read_with(std::uint32_t flags, std::span<std::ui
     detail::on_object<detail::counters_traits>(native_handle())(description);
     if (is_code(description.code(), std::errc::invalid_argument))
       description.explain(
-          "there is room for {}: the highest index in use may be beyond it, or no flow uses the "
-          "counters yet",
+          "there is room for {}; possible causes: the highest index in use is beyond it, or no "
+          "flow "
+          "uses the counters yet",
           {values.size()});
   });
 }

@@ -54,7 +54,7 @@ ADVERB_FUNC void explain_flow(failure_description& description, const ibv_qp* pa
       return;
     }
     if (is_code(code, std::errc::no_such_device_or_address)) {
-      writer.put("the device currently steers no flows, or none of this kind");
+      writer.put("possible causes: the device currently steers no flows, or none of this kind");
       return;
     }
     std::error_code unknown;
