@@ -89,6 +89,54 @@ TEST_CASE("An atomic to a region without the right is refused by the peer") {
                 completion_status::remote_access_error);
 }
 
+TEST_CASE("An atomic is refused whatever other rights its region has") {
+  for (const access_rights rights :
+       {access_rights{access_right::local_write},
+        access_right::local_write | access_right::remote_read,
+        access_right::local_write | access_right::remote_read | access_right::remote_write}) {
+    CAPTURE(rights.bits());
+    for (const bool swap : {false, true}) {
+      atomic_link link;
+      const memory_region region{link.domain, link.there, rights};
+      const auto remote = atomic_link::claimed(region);
+      if (swap)
+        check_refused(link, compare_and_swap(remote, {.expected = 40, .desired = 1}, link.result()),
+                      completion_status::remote_access_error);
+      else
+        check_refused(link, fetch_and_add(remote, 1, link.result()),
+                      completion_status::remote_access_error);
+    }
+  }
+}
+
+TEST_CASE("An atomic to a region with no other remote right than atomics succeeds") {
+  atomic_link link;
+  const memory_region region{link.domain, link.there,
+                             access_right::local_write | access_right::remote_atomic};
+  link.near_pair.post(fetch_and_add(atomic_link::claimed(region), 1, link.result()).signaled())
+      .check();
+  next_success(link.near_end.queue);
+  CHECK(link.there[0] == 41);
+  CHECK(link.here[0] == 40);
+}
+
+TEST_CASE("An atomic fails if its result may not be written, although the peer performs it") {
+  atomic_link link;
+  const memory_region read_only{link.domain, link.here, access_right::remote_read};
+  const mutable_buffer result{adopt,
+                              {.addr = read_only.device_address(),
+                               .length = 8,
+                               .lkey = static_cast<std::uint32_t>(read_only.lkey())}};
+  link.near_pair.post(fetch_and_add(atomic_link::claimed(link.there_region), 1, result).id(1))
+      .check();
+  const completion failed = next_completion(link.near_end.queue);
+  CHECK(failed.id() == 1);
+  CHECK(failed.status() == completion_status::local_protection_error);
+  CHECK(link.here == std::array<std::uint64_t, 2>{});
+  CHECK(link.there[0] == 41);
+  CHECK(link.near_pair.query().state() == qp_state::error);
+}
+
 TEST_CASE("An atomic to a region of another protection domain is refused by the peer") {
   atomic_link link;
   const protection_domain other{link.context};
@@ -148,4 +196,28 @@ TEST_CASE("A forged unaligned atomic is refused through the extended calls") {
         completion_status::remote_invalid_request_error);
   CHECK(link.near_pair.query().state() == qp_state::error);
   CHECK(link.there == std::array<std::uint64_t, 2>{40, 50});
+}
+
+TEST_CASE("A forged unaligned atomic with a wrong rkey is refused by the peer") {
+  for (const bool swap : {false, true}) {
+    CAPTURE(swap);
+    loopback_options<transport::rc> options;
+    options.pair.send_operations = basic_operations(transport::rc);
+    const atomic_link link{options};
+    const auto remote = atomic_link::claimed(link.there_region, 0xff, 4);
+    if (swap)
+      link.near_pair.extended()
+          .post(compare_and_swap(remote, {.expected = 0, .desired = 1}, link.result()).id(1))
+          .check();
+    else
+      link.near_pair.extended().post(fetch_and_add(remote, 1, link.result()).id(1)).check();
+    const completion refused = next_completion(link.near_end.queue);
+    CHECK(refused.id() == 1);
+    // The specification leaves open which of the two flaws is found first.
+    CHECK((refused.status() == completion_status::remote_access_error ||
+           refused.status() == completion_status::remote_invalid_request_error));
+    CHECK(link.near_pair.query().state() == qp_state::error);
+    CHECK(link.there == std::array<std::uint64_t, 2>{40, 50});
+    CHECK(link.here == std::array<std::uint64_t, 2>{});
+  }
 }

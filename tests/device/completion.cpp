@@ -3,29 +3,11 @@
 #include <string>
 #include <vector>
 
-#include <poll.h>
-
 #include <support/reported.hpp>
 
-#include "support.hpp"
+#include "completion_events.hpp"
 
 using namespace adverb;
-
-namespace {
-
-/// Returns whether an event comes within this time.
-bool readable(const completion_channel& channel, int milliseconds) {
-  pollfd waiting{.fd = channel.file_descriptor(), .events = POLLIN, .revents = 0};
-  return ::poll(&waiting, 1, milliseconds) == 1;
-}
-
-loopback_options<transport::rc> with_channels() {
-  loopback_options<transport::rc> options;
-  options.with_channels = true;
-  return options;
-}
-
-}  // namespace
 
 TEST_CASE("A completion queue holds at least the requested number, and is empty at first",
           "[ibv_create_cq]") {

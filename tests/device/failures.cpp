@@ -4,38 +4,13 @@
 #include <array>
 #include <string>
 
-#include "support.hpp"
+#include "refusals.hpp"
 
 using namespace adverb;
 
 namespace {
 
 using rc_loopback = loopback<transport::rc>;
-
-/// Resets both pairs, whatever state they are in, and connects them again.
-void reconnect(rc_loopback& link) {
-  const auto restarted = [](queue_pair<transport::rc>& pair) {
-    auto fresh = pair.reset();
-    return initialised(fresh);
-  };
-  auto near_waiting = restarted(link.near_pair);
-  auto far_waiting = restarted(link.far_pair);
-  const endpoint near_endpoint = near_waiting.endpoint();
-  link.near_pair = near_waiting.connect(far_waiting.endpoint());
-  link.far_pair = far_waiting.connect(near_endpoint);
-}
-
-void check_traffic(rc_loopback& link) {
-  std::array<completion, 64> rest;
-  (void)link.near_end.queue.poll(rest);
-  (void)link.far_end.queue.poll(rest);
-  link.near_end.fill(0, 100, 9);
-  link.far_pair.post(receive(link.far_end.region.slice(0, 100)).id(1)).check();
-  link.near_pair.post(send(link.near_end.region.slice(0, 100)).signaled().id(2)).check();
-  CHECK(next_success(link.near_end.queue).id() == 2);
-  CHECK(next_success(link.far_end.queue).id() == 1);
-  CHECK(link.far_end.holds(0, 100, 9));
-}
 
 /// Posts a request between others: the one before it succeeds, it fails in this way although it is
 /// not signaled, and what is behind it is flushed, signaled or not. Then both sides recover.
@@ -73,24 +48,8 @@ void check_fails(rc_loopback& link, const Request& request, completion_status ex
   check_traffic(link);
 }
 
-template <access_rights Rights, class T = std::byte>
-remote_buffer<T, Rights> claimed(const memory_region& region, std::uint64_t offset = 0,
-                                 std::uint32_t key_change = 0) {
-  return {adopt, region.device_address() + offset, 1024,
-          static_cast<rkey>(static_cast<std::uint32_t>(region.rkey()) ^ key_change)};
-}
-
 constexpr access_rights to_read = access_right::remote_read;
 constexpr access_rights to_write = access_right::remote_write;
-
-/// A buffer that the library would not hand out.
-mutable_buffer forged(const memory_region& region, std::uint32_t key_change = 0,
-                      std::uint64_t offset = 0) {
-  return {adopt,
-          {.addr = region.device_address() + offset,
-           .length = 8,
-           .lkey = static_cast<std::uint32_t>(region.lkey()) ^ key_change}};
-}
 
 constexpr completion_status access_refused = completion_status::remote_access_error;
 constexpr completion_status invalid_at_peer = completion_status::remote_invalid_request_error;
@@ -125,13 +84,9 @@ TEST_CASE("A send from beyond the region fails") {
 TEST_CASE("A send from a region of another protection domain fails") {
   rc_loopback link;
   const protection_domain other{link.context};
-  memory_region region{other, link.near_end.bytes, every_right};
-  const mutable_buffer buffer = region.slice(0, 8);
-  // ADVERB_HARDENING_DEBUG does not judge the regions of C code, so the device does.
-  ibv_mr* const of_c_code = region.release();
+  const unjudged_region region{other, link.near_end.bytes};
   link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
-  check_fails(link, send(buffer), refused_key_on(link.context));
-  CHECK(ibv_dereg_mr(of_c_code) == 0);
+  check_fails(link, send(region.buffer(0, 8)), refused_key_on(link.context));
 }
 
 TEST_CASE("A read into a region that may not be written locally fails") {
@@ -315,4 +270,29 @@ TEST_CASE("A queue pair that enters ERR flushes both queues with their ids") {
   }
   CHECK(next_receive == 3);
   CHECK(next_send == 14);
+}
+
+TEST_CASE("Flushes of a pair with two completion queues are in order in each of them") {
+  const rc_loopback link;
+  const completion_queue sends{link.context, 16};
+  const completion_queue receives{link.context, 16};
+  auto fresh = queue_pair<transport::rc>::create(
+      link.domain, {.send_cq = sends, .recv_cq = receives, .max_send_wr = 4, .max_recv_wr = 4});
+  auto waiting = initialised(fresh);
+  waiting.post(receive().id(21), receive().id(22), receive().id(23)).check();
+  // The far pair expects another peer, and acknowledges nothing.
+  auto pair = waiting.connect(link.far_endpoint);
+  pair.post(send().id(11), send().id(12).signaled(), send().id(13)).check();
+  const auto failed = pair.error();
+  for (std::uint64_t index = 1; index <= 3; ++index) {
+    for (const auto& [queue, first] : {std::pair{&sends, 10U}, std::pair{&receives, 20U}}) {
+      const completion flushed = next_completion(*queue);
+      CHECK(flushed.id() == first + index);
+      CHECK(flushed.status() == completion_status::flushed);
+      CHECK(flushed.queue_pair() == failed.number());
+    }
+  }
+  std::array<completion, 1> none;
+  CHECK(sends.poll(none).empty());
+  CHECK(receives.poll(none).empty());
 }

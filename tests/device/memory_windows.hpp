@@ -12,7 +12,7 @@ inline constexpr adverb::access_rights window_rights =
 
 template <adverb::transport Transport = adverb::transport::rc>
 struct window_link : loopback<Transport> {
-  window_link() = default;
+  using loopback<Transport>::loopback;
 
   using loopback<Transport>::near_end;
   using loopback<Transport>::far_end;

@@ -42,6 +42,21 @@ inline constexpr adverb::access_rights every_right =
              : adverb::completion_status::memory_window_bind_error;
 }
 
+/// The status of a refused local invalidation.
+[[nodiscard]] inline adverb::completion_status refused_invalidation_on(
+    adverb::context_ref context) {
+  return holds(device_facts::refused_invalidation_is_operation_error, context)
+             ? adverb::completion_status::local_queue_pair_operation_error
+             : refused_bind_on(context);
+}
+
+/// The status of a receive whose buffer the device refuses.
+[[nodiscard]] inline adverb::completion_status refused_receive_on(adverb::context_ref context) {
+  return holds(device_facts::refused_receive_is_operation_error, context)
+             ? adverb::completion_status::local_queue_pair_operation_error
+             : adverb::completion_status::local_protection_error;
+}
+
 /// The size of a completion queue beside which one context makes many queue pairs: on soft-iWARP it
 /// contains the page at which no queue can start.
 [[nodiscard]] inline std::size_t completions_for_many_pairs() {

@@ -55,6 +55,25 @@ inline constexpr device_fact local_error_is_flushed{
         "flushed: its status is lost. Unacknowledged earlier requests are flushed too.",
     .linux_from = {6, 4},
     .where = "rxe_comp.c, flush_send_queue; 98e891b5e4d9 and f605f26ea196"};
+inline constexpr device_fact refused_receive_is_operation_error{
+    .what =
+        "A receive whose buffer is refused ends with an operation error, not with a protection "
+        "error.",
+    .where = "rxe_resp.c, send_data_in; seen on Linux 6.1"};
+inline constexpr device_fact length_of_receive_is_not_checked{
+    .what =
+        "A receive that is longer than its region takes every message that stays in the region.",
+    .where = "rxe_mr.c, copy_data: checks the bytes that arrive; seen on Linux 6.1"};
+inline constexpr device_fact refused_invalidation_is_acknowledged{
+    .what =
+        "A send whose key cannot be invalidated succeeds. Its receive ends with a remote invalid "
+        "request error and holds the message.",
+    .where = "rxe_resp.c, rxe_responder: class J; seen on Linux 6.1"};
+inline constexpr device_fact refused_write_is_remote_error{
+    .what =
+        "A refused write with immediate data ends the receive with a remote access error, not with "
+        "a local access error.",
+    .where = "rxe_resp.c, rxe_responder; seen on Linux 6.1"};
 inline constexpr device_fact long_datagram_is_operation_error{
     .what =
         "A datagram longer than its receive ends with an operation error, and moves the receiving "
@@ -136,6 +155,24 @@ inline constexpr device_fact unsent_management_datagram_ends_connecting{
 inline constexpr device_fact window_bounds_are_those_of_region{
     .what = "An access through a memory window is checked against the bounds of its region.",
     .where = "rxe_resp.c, check_rkey"};
+inline constexpr device_fact every_pair_invalidates_windows{
+    .what =
+        "A window of type 2 can be invalidated through every queue pair, not only through the one "
+        "that bound it.",
+    .where = "rxe_mw.c, rxe_check_invalidate_mw; seen on Linux 6.1"};
+inline constexpr device_fact window_takes_region_of_other_domain{
+    .what = "A window can be bound to a region of another protection domain.",
+    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1"};
+inline constexpr device_fact shared_receives_use_domain_of_pair{
+    .what =
+        "A buffer of a shared receive queue must be of the domain of the queue pair: that of the "
+        "shared queue has no effect.",
+    .where = "rxe_resp.c, send_data_in; seen on Linux 6.1"};
+inline constexpr device_fact refused_invalidation_is_operation_error{
+    .what =
+        "A refused local invalidation ends with an operation error, not with a window bind error.",
+    .linux_before = {6, 4},
+    .where = "rxe_req.c, rxe_do_local_ops"};
 inline constexpr device_fact invalidated_key_has_another_flag{
     .what =
         "A completion whose peer invalidated a key has IBV_WC_IP_CSUM_OK in place of "
