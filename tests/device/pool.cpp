@@ -4,9 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory_resource>
 #include <numeric>
 #include <span>
@@ -15,6 +13,7 @@
 #include <adverb/core/sizes.hpp>
 #include <adverb/pool.hpp>
 
+#include "huge_pages.hpp"
 #include "rc_link.hpp"
 #include "support.hpp"
 
@@ -24,28 +23,6 @@ namespace {
 
 using link_type = rc_link<completion_queue>;
 const queue_pair_options thirty_two{.max_send_wr = 32, .max_recv_wr = 32};
-
-/// Huge pages of the system, in the virtual machine only.
-class huge_pages {
- public:
-  explicit huge_pages(unsigned count) : is_guest_{std::getenv("SOFTRDMA_ADDRESS") != nullptr} {
-    if (is_guest_) std::ofstream{"/proc/sys/vm/nr_hugepages"} << count;
-  }
-  huge_pages(const huge_pages&) = delete;
-  huge_pages& operator=(const huge_pages&) = delete;
-  ~huge_pages() {
-    if (is_guest_) std::ofstream{"/proc/sys/vm/nr_hugepages"} << 0;
-  }
-
-  [[nodiscard]] bool are_set_aside() const {
-    unsigned count = 0;
-    std::ifstream{"/proc/sys/vm/nr_hugepages"} >> count;
-    return is_guest_ && count > 0;
-  }
-
- private:
-  bool is_guest_;
-};
 
 }  // namespace
 

@@ -118,6 +118,11 @@ inline constexpr device_fact flush_does_not_wake_solicited{
     .what = "A flushed request does not wake a completion queue armed for solicited messages.",
     .linux_from = {6, 4},
     .where = "rxe_resp.c, flush_recv_wqe; rxe_comp.c, flush_send_wqe; 49dc9c1f0c7e"};
+inline constexpr device_fact overflowed_queue_goes_on{
+    .what =
+        "A completion queue that overflows loses only the completions beyond its size. A queue "
+        "pair whose send loses its completion stays in RTS; one whose receive does moves to ERR.",
+    .where = "rxe_cq.c, rxe_cq_post; rxe_comp.c, do_complete; rxe_resp.c, do_complete"};
 inline constexpr device_fact fails_unsent_packets{
     .what =
         "A send fails with local_queue_pair_operation_error, without a retry, while the interface "

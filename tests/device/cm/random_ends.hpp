@@ -1,40 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Shared by the tests in which connections or channels end at random: rounds, each made by its
 // seed, and what they count.
-//
-//   ADVERB_ENDS_SEED=N      runs the round of this seed, and no other
-//   ADVERB_ENDS_SECONDS=N   runs rounds for this long, each with the next seed
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <iostream>
 #include <map>
-#include <random>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include "cm/support.hpp"
+#include "random_rounds.hpp"
 
 namespace random_ends {
 
-class chance {
- public:
-  explicit chance(std::uint32_t seed) : engine_{seed} {}
-  /// Returns a number from 0 to `end` - 1.
-  [[nodiscard]] std::uint32_t below(std::uint32_t end) {
-    return static_cast<std::uint32_t>(engine_() % end);
-  }
-  [[nodiscard]] bool one_in(std::uint32_t count) { return below(count) == 0; }
-  [[nodiscard]] std::uint32_t seed() { return static_cast<std::uint32_t>(engine_()); }
-
- private:
-  std::mt19937 engine_;
-};
+using random_rounds::chance;
+using random_rounds::play_rounds;
 
 /// The counts of every test.
 struct step_tally {
+  int rounds = 0;
   int started = 0;
   int finished = 0;
   /// Steps whose frame was destroyed.
@@ -61,8 +44,8 @@ struct step_tally {
     return *this;
   }
   void print() const {
-    std::cout << started << " steps, " << finished << " finished, " << failed << " of them failed, "
-              << dropped << " dropped";
+    std::cout << rounds << " rounds, " << started << " steps, " << finished << " finished, "
+              << failed << " of them failed, " << dropped << " dropped";
     for (const auto& [kind, count] : ends) std::cout << ", " << kind << ' ' << count;
     std::cout << std::endl;
   }
@@ -96,28 +79,5 @@ class finally {
  private:
   Function function_;
 };
-
-/// Plays rounds for as long as the environment requests, else a few. May run on any thread. `play`
-/// returns what the round of a seed has counted.
-template <class Play>
-auto play_rounds(const Play& play, std::uint32_t seed, int rounds) {
-  const std::string seconds = cm_test::environment("ADVERB_ENDS_SECONDS");
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds{std::stoi("0" + seconds)};
-  const std::string chosen = cm_test::environment("ADVERB_ENDS_SEED");
-  if (!chosen.empty()) seed += static_cast<std::uint32_t>(std::stoul(chosen)) - 1;
-  if (!chosen.empty() && seconds.empty()) rounds = 1;
-  decltype(play(seed)) all;
-  int played = 0;
-  for (; played < rounds || std::chrono::steady_clock::now() < end; ++played, ++seed) {
-    const std::string name = "ADVERB_ENDS_SEED=" + std::to_string(seed) + "\n";
-    if (!seconds.empty()) std::cout << name << std::flush;
-    const auto one = play(seed);
-    if (!one.is_right()) std::cout << "Not right: " << name << std::flush;
-    all += one;
-  }
-  all.ends["rounds"] = played;
-  return all;
-}
 
 }  // namespace random_ends

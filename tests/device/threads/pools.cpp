@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory_resource>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include <adverb/core/sizes.hpp>
@@ -14,18 +13,13 @@
 #include <adverb/pool.hpp>
 #include <support/catch.hpp>
 
+#include "in_threads.hpp"
+
 using namespace adverb;
 
 namespace {
 
 constexpr int threads = 4;
-
-template <class Work>
-void in_threads(const Work& work) {
-  std::vector<std::jthread> running;
-  for (int number = 0; number < threads; ++number)
-    running.emplace_back([&work, number] { work(number); });
-}
 
 /// Writes all of a block and reads it again.
 bool is_alone_in(std::span<std::byte> bytes, int number) {
@@ -43,7 +37,7 @@ TEST_CASE("Threads never have the same block of a pool", "[ibv_reg_mr]") {
   registered_resource memory{domain, {.slab = kibibytes(64), .limit = mebibytes(1)}};
   buffer_pool pool{memory, {.block_size = 32, .blocks = 6}};
   std::atomic<int> wrong = 0;
-  in_threads([&](int number) {
+  in_threads(threads, [&](int number) {
     std::vector<buffer_lease> leases;
     std::mt19937 random{static_cast<unsigned>(number)};
     for (int step = 0; step < 20'000; ++step) {
@@ -67,7 +61,7 @@ TEST_CASE("Threads allocate from a synchronized resource, and find their buffers
   const protection_domain domain{device};
   synchronized_registered_resource memory{domain, {.slab = kibibytes(64), .limit = mebibytes(8)}};
   std::atomic<int> wrong = 0;
-  in_threads([&](int number) {
+  in_threads(threads, [&](int number) {
     std::mt19937 random{static_cast<unsigned>(number)};
     for (int step = 0; step < 200; ++step) {
       std::pmr::vector<std::byte> bytes(1 + random() % 40'000, &memory);
@@ -85,7 +79,7 @@ TEST_CASE("Threads share the regions of a cache", "[ibv_reg_mr]") {
   const protection_domain domain{device};
   registration_cache cache{domain, {.max_regions = 8}};
   std::vector<std::byte> bytes(64'000);
-  in_threads([&](int number) {
+  in_threads(threads, [&](int number) {
     std::mt19937 random{static_cast<unsigned>(number)};
     for (int step = 0; step < 500; ++step) {
       const std::span part = std::span{bytes}.subspan(1000 * (random() % 60), 3000);
