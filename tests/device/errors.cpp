@@ -177,8 +177,8 @@ TEST_CASE("A failed pair can be reset and connected again") {
   const endpoint near_endpoint = near_waiting.endpoint();
   const auto near_pair = near_waiting.connect(far_waiting.endpoint());
   const auto far_pair = far_waiting.connect(near_endpoint);
-  far_pair.post(receive()).check();
-  near_pair.post(send().signaled()).check();
-  next_success(link.near_end.queue);
-  next_success(link.far_end.queue);
+  far_pair.post(receive().id(1)).check();
+  near_pair.post(send().signaled().id(2)).check();
+  CHECK(next_success(link.near_end.queue).id() == 2);
+  CHECK(next_success(link.far_end.queue).id() == 1);
 }

@@ -112,8 +112,8 @@ TEST_CASE("a failed destroy names the object",
         names{"ibv_destroy_comp_channel on fake0 completion channel: "
               "EBUSY (Device or resource busy)",
               "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
-              "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument); a memory window may be "
-              "bound to it: unbind, invalidate or deallocate that first"});
+              "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument); possible causes: a "
+              "memory window is bound to it; unbind, invalidate or deallocate that first"});
   CHECK(machine.live_objects() == 5);
   adverb::set_failure_hook([](const adverb::failure&) noexcept {});
 }

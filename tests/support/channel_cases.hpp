@@ -516,20 +516,30 @@ TEST_CASE("A wait for a message ends after its time, and the channel goes on") {
 
 TEST_CASE("A loop that is destroyed ends its channels, and what waits on them") {
   for (const bool has_tasks : {true, false}) {
-    both_ends here;
-    messages::channel kept;
-    here.loop.spawn([&]() -> async::task<> {
-      const messages::channel accepted = co_await here.listener.accept();
-      const messages::incoming got = co_await accepted.next();
-    });
-    here.loop.spawn([&]() -> async::task<> {
-      messages::channel connected =
-          co_await messages::connect(here.loop, here.address(), here.client_options);
-      here.loop.stop();
-      if (has_tasks) const messages::incoming got = co_await connected.next();
-      kept = std::move(connected);
-    });
-    here.loop.run();
+    bool is_ended = false;
+    struct at_end {
+      bool& is_set;
+      ~at_end() { is_set = true; }
+    };
+    {
+      both_ends here;
+      messages::channel kept;
+      here.loop.spawn([&]() -> async::task<> {
+        const at_end last{is_ended};
+        const messages::channel accepted = co_await here.listener.accept();
+        const messages::incoming got = co_await accepted.next();
+      });
+      here.loop.spawn([&]() -> async::task<> {
+        messages::channel connected =
+            co_await messages::connect(here.loop, here.address(), here.client_options);
+        here.loop.stop();
+        if (has_tasks) const messages::incoming got = co_await connected.next();
+        kept = std::move(connected);
+      });
+      here.loop.run();
+      CHECK_FALSE(is_ended);
+    }
+    CHECK(is_ended);
   }
 }
 

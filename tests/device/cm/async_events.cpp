@@ -152,6 +152,7 @@ TEST_CASE("A signal ends the run of a loop", "[rdma_create_event_channel]") {
       co_await async::sleep_for(loop, 1min);
     });
     loop.run();
+    CHECK(loop.has_work());
   }
   loop.cancel_sleeps();
 }

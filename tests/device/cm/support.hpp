@@ -109,7 +109,7 @@ void two_sides_of(const Make& make, const Serve& serve, const Connect& connect) 
       tell_failure(served);
       throw;
     }
-    served.get();
+    CHECK_NOTHROW(served.get());
     return;
   }
   const int round = next_round();
@@ -126,6 +126,7 @@ void two_sides_of(const Make& make, const Serve& serve, const Connect& connect) 
     }
     meet("done-" + name);
     if (failed) std::rethrow_exception(failed);
+    CHECK(!failed);
   };
   if (environment("SOFTRDMA_HOST") == "1") {
     auto server = make(every_address(port));

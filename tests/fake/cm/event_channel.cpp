@@ -38,24 +38,19 @@ TEST_CASE("an event channel is created and destroyed",
   CHECK(bench.machine.count<called::rdma_destroy_event_channel>() == 1);
 }
 
-TEST_CASE("a failed channel names the device and the kernel module that it needs",
-          "[rdma_create_event_channel]") {
+TEST_CASE("a failed channel explains what this machine lacks", "[rdma_create_event_channel]") {
   cm_bench bench;
   const adverb::failure why = bench.failing<called::rdma_create_event_channel>(
       ENODEV, [](auto&&... policy) { (void)cm::event_channel::create(policy...); });
-  CHECK(std::string{why.what()} ==
-        "rdma_create_event_channel: ENODEV (No such device); rdma_cm needs an RDMA device, and the "
-        "kernel module rdma_ucm");
+  CHECK(
+      std::string{why.what()}.starts_with("rdma_create_event_channel: ENODEV (No such device); "));
 }
 
-TEST_CASE("a failed device list names the device and the kernel module that it needs",
-          "[rdma_get_devices]") {
+TEST_CASE("a failed list of contexts explains what this machine lacks", "[rdma_get_devices]") {
   cm_bench bench;
   const adverb::failure why = bench.failing<called::rdma_get_devices>(
       ENODEV, [](auto&&... policy) { const cm::context_list contexts{policy...}; });
-  CHECK(std::string{why.what()} ==
-        "rdma_get_devices: ENODEV (No such device); rdma_cm needs an RDMA device, and the kernel "
-        "module rdma_ucm");
+  CHECK(std::string{why.what()}.starts_with("rdma_get_devices: ENODEV (No such device); "));
 }
 
 TEST_CASE("a list of contexts stays if it is the last that keeps one open for its objects",
