@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto rc = transport::rc;
-constexpr auto ud = transport::ud;
 const cm::socket_address group = *cm::socket_address::parse("239.7.7.1", 0);
 
 /// A channel and an identifier on it.
