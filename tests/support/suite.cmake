@@ -125,7 +125,7 @@ macro(adverb_add_guest folder kind)
   adverb_add_guest_test(
     ${folder} ${kind}guest "${PROJECT_SOURCE_DIR}/tests/support/in_guest" "${adverb_guest_log}"
     ${adverb_test_prefix}${folder}.${kind} ${ARGN})
-  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 1500 FIXTURES_SETUP ${adverb_test})
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 2700 FIXTURES_SETUP ${adverb_test})
 endmacro()
 
 # adverb_add_guest_suite(FOLDER KIND TARGET SOURCES OPTIONS… -- [COMMAND…]): the cases of a program, or
