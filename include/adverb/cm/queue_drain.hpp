@@ -87,8 +87,8 @@ class [[nodiscard]] queue_drain {
     }
     [[nodiscard]] bool is_awaited() const noexcept { return stage_ != stage::none; }
 
-    /// Posts the marker if it is due. Returns 0 or the errno. A full queue is not an error; it has
-    /// room later.
+    /// Posts the marker if it is due. Returns false if that fails. A full queue is not an error; it
+    /// has room later.
     template <class Queue>
     [[nodiscard]] bool post_to(ibv_qp* pair, typename Queue::native_request request,
                                on_failure policy) {

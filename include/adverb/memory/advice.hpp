@@ -33,8 +33,7 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
   switch (code) {
     case EFAULT:
       return "possible causes: a buffer is not inside its region or not mapped, or its region is "
-             "not "
-             "on_demand";
+             "not on_demand";
     case EPERM:
       return "possible causes: a buffer belongs to another domain, or its region lacks local_write "
              "for a write";

@@ -109,7 +109,8 @@ void two_sides_of(const Make& make, const Serve& serve, const Connect& connect) 
       tell_failure(served);
       throw;
     }
-    CHECK_NOTHROW(served.get());
+    served.get();
+    SUCCEED("both sides are done");
     return;
   }
   const int round = next_round();
@@ -126,7 +127,7 @@ void two_sides_of(const Make& make, const Serve& serve, const Connect& connect) 
     }
     meet("done-" + name);
     if (failed) std::rethrow_exception(failed);
-    CHECK(!failed);
+    SUCCEED("this side is done");
   };
   if (environment("SOFTRDMA_HOST") == "1") {
     auto server = make(every_address(port));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <utility>
 
 #include <adverb/core/detail/hardening.hpp>
@@ -37,12 +38,13 @@ class loop_on_thread {
     std::atomic<const void*> thread_{nullptr};
   };
 
-  explicit loop_on_thread([[maybe_unused]] async::device_loop& running,
-                          [[maybe_unused]] of_loop& part) noexcept {
+  // A template, because device_loop has an of_loop.
+  template <std::derived_from<async::device_loop> Loop>
+  explicit loop_on_thread([[maybe_unused]] Loop& running) noexcept {
     if constexpr (is_checked) {
       before_ = std::exchange(current(), &running);
-      part_ = &part;
-      thread_before_ = part.thread_.exchange(&current());
+      part_ = &running.thread();
+      thread_before_ = part_->thread_.exchange(&current());
     }
   }
   loop_on_thread(const loop_on_thread&) = delete;

@@ -40,7 +40,7 @@ ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failur
 
 class event_loop::running {
  public:
-  explicit running(event_loop& of) noexcept : loop_{&of}, on_thread_{of, of.thread()} {
+  explicit running(event_loop& of) noexcept : loop_{&of}, on_thread_{of} {
     detail::require(!loop_->is_running_, "event_loop::run", "a task of the loop called it");
     loop_->is_running_ = true;
   }

@@ -133,8 +133,7 @@ ADVERB_FUNC void link::report_end(on_failure policy) const {
   policy.report(ETIMEDOUT, verb, [](failure_description& description) {
     description.explain(
         "the end was not confirmed within end_timeout; possible causes: the peer or the device "
-        "does "
-        "not answer");
+        "does not answer");
   });
 }
 

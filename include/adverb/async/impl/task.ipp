@@ -68,7 +68,7 @@ namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC void device_loop::spawn(task<> started) {
   thread_.check("device_loop::spawn");
-  const detail::loop_on_thread now{*this, thread_};
+  const detail::loop_on_thread now{*this};
   tasks_.start(*this, std::move(started));
   wake();
 }

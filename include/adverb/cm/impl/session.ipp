@@ -118,8 +118,7 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
     case cm::event_type::route_error:
       writer.put(
           "the path was not found; possible causes: the subnet manager does not answer, or it has "
-          "no "
-          "path to the address");
+          "no path to the address");
       return;
     case cm::event_type::multicast_error:
       writer.put("possible causes: the join failed, or an earlier membership is lost");

@@ -71,8 +71,7 @@ ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t len
   if (pinned < limit && length <= limit - pinned) {
     problems.add(
         "possible causes: no memory is left, or the device has no room for another region; of the "
-        "{} "
-        "bytes that this process may lock, {} are pinned",
+        "{} bytes that this process may lock, {} are pinned",
         {limit, pinned});
     return;
   }

@@ -42,8 +42,7 @@ ADVERB_FUNC void report_no_handshake(const char* verb) {
   on_failure{throwing{}}.report(EPROTO, verb, [](failure_description& description) {
     description.explain(
         "the peer sent no handshake of a channel with a version in common; possible causes: it is "
-        "no "
-        "messages::channel, or one of another version of adverb");
+        "no messages::channel, or one of another version of adverb");
   });
 }
 

@@ -141,7 +141,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
 
   void take_turn() {
-    const loop_on_thread here{*this, thread()};
+    const loop_on_thread here{*this};
     const turn now{*this};
     for (std::size_t each = 0; each < watched_.size(); ++each) {
       watched& which = *watched_[each];
