@@ -12,7 +12,7 @@
 using namespace adverb;
 
 TEST_CASE("A process reports its fork support and can enable it",
-          "[ibv_fork_init][ibv_is_fork_initialized]") {
+          "[ibv_fork_init][ibv_is_fork_initialized][alone]") {
   // The kernel reports it, or it is off until it is enabled.
   const fork_support_status before = fork_support();
   INFO(to_string(before));
@@ -22,7 +22,7 @@ TEST_CASE("A process reports its fork support and can enable it",
                                                                    : fork_support_status::enabled));
 }
 
-TEST_CASE("Late fork support is refused if libibverbs has registered memory") {
+TEST_CASE("Late fork support is refused if libibverbs has registered memory", "[alone]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(4096);
@@ -38,7 +38,7 @@ TEST_CASE("Late fork support is refused if libibverbs has registered memory") {
   CHECK(why.explanation() == "the process already registered memory");
 }
 
-TEST_CASE("Fork support can be enabled again if it was enabled in time") {
+TEST_CASE("Fork support can be enabled again if it was enabled in time", "[alone]") {
   initialize_fork_support();
   const context device = open_device();
   const protection_domain domain{device};

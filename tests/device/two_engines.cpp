@@ -189,13 +189,15 @@ TEMPLATE_TEST_CASE("Either engine: a chain of mixed requests is executed in orde
                    extended_queue, extended_both) {
   if (lacks<TestType>()) return;
   engine_link<TestType> link;
-  link.near_end.fill(0, 520, 11);
+  // Longer than what soft-iWARP sends wrongly now and then (device_facts::misreads_short_requests).
+  static constexpr std::size_t sent = 64;
+  link.near_end.fill(0, 500 + sent, 11);
   const auto target = link.far_end.remote();
-  link.far_pair.post(receive(link.far_end.region.slice(0, 64)).id(1)).check();
+  link.far_pair.post(receive(link.far_end.region.slice(0, sent)).id(1)).check();
   const post_result result = link.sender().post(
       write(target.slice(1000, 500), link.near_end.region.slice(0, 500)).id(1),
       read(target.slice(1000, 500), link.near_end.region.slice(2000, 500)).id(2).signaled(),
-      send(link.near_end.region.slice(500, 20)).fenced().id(3).signaled());
+      send(link.near_end.region.slice(500, sent)).fenced().id(3).signaled());
   REQUIRE(result);
   CHECK(result.accepted() == 3U);
   for (const std::uint64_t id : {2U, 3U})
@@ -205,10 +207,10 @@ TEMPLATE_TEST_CASE("Either engine: a chain of mixed requests is executed in orde
     });
   take(link.far_end.queue, [](const auto& received) {
     received.check();
-    CHECK(received.success().receive().length() == 20);
+    CHECK(received.success().receive().length() == sent);
   });
   CHECK(link.near_end.holds(2000, 500, 11));
-  CHECK(std::memcmp(link.far_end.bytes.data(), link.near_end.bytes.data() + 500, 20) == 0);
+  CHECK(std::memcmp(link.far_end.bytes.data(), link.near_end.bytes.data() + 500, sent) == 0);
 }
 
 TEMPLATE_TEST_CASE("Either engine: inline data is copied when it is posted",

@@ -6,6 +6,9 @@
 //   PROGRAM --case NAME              run one case
 //   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
 //                                    its own; without arguments a program does the same
+//   PROGRAM --each-source [SOURCE…]  the same, but the cases of a source share a process until one
+//                                    ends it, except those with the tag [alone]: for sanitizers,
+//                                    which make processes slow to start
 //
 // Other arguments go to Catch2, which runs the selected cases in one process: a case can leave
 // something behind on purpose for the next one. If each case has a process, a crash loses its own
@@ -23,13 +26,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
+#include <iostream>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +62,7 @@ constexpr int skipped_status = 77;
 struct test_case {
   std::string source;  // Below the folder of the program, without its ending: "cm.connections".
   std::string name;
+  bool alone;  // Has the tag [alone]: what it tests belongs to its process.
 
   [[nodiscard]] std::string full_name() const { return source + ": " + name; }
 };
@@ -72,14 +79,15 @@ struct test_case {
 
 /// The cases that are not hidden, in the order of their sources.
 [[nodiscard]] std::vector<test_case> all_cases() {
-  std::map<std::string, std::vector<std::string>> names;
+  std::vector<test_case> cases;
   for (const auto& each : Catch::getRegistryHub().getTestCaseRegistry().getAllTests()) {
     const auto& info = each.getTestCaseInfo();
-    if (!info.isHidden()) names[source_of(info.lineInfo.file)].push_back(info.name);
+    if (info.isHidden()) continue;
+    const bool alone = info.tagsAsString().find("[alone]") != std::string::npos;
+    cases.push_back({source_of(info.lineInfo.file), info.name, alone});
   }
-  std::vector<test_case> cases;
-  for (const auto& [source, all] : names)
-    for (const std::string& name : all) cases.push_back({source, name});
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const auto& one, const auto& other) { return one.source < other.source; });
   return cases;
 }
 
@@ -117,63 +125,105 @@ extern "C" void end_with_case(int signal) {
   std::raise(signal);
 }
 
-struct outcome {
-  std::optional<int> status;  // The status of waitpid(2); none if the case was killed for its time.
-  std::string output;
-};
-
-/// Runs the case in a process group of its own, and takes what it prints.
-[[nodiscard]] outcome run_apart(Catch::Session& session, const test_case& chosen,
-                                std::chrono::seconds limit) {
-  int ends[2];
-  if (::pipe(ends) != 0) std::perror("pipe"), std::exit(125);
-  std::fflush(nullptr);
-  const pid_t process = ::fork();
-  if (process < 0) std::perror("fork"), std::exit(125);
-  if (process == 0) {
-    ::setpgid(0, 0);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(ends[1], STDERR_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    std::exit(run_case(session, chosen));
-  }
-  ::setpgid(process, process);
-  running = process;
-  ::close(ends[1]);
-
-  outcome result;
-  int status = 0;
-  bool ended = false;
-  const auto deadline = clock_type::now() + limit;
-  pollfd output{ends[0], POLLIN, 0};
-  // A child of the case can outlive it and hold the pipe, so the end of the output is not the end.
-  while (!ended && clock_type::now() < deadline) {
-    if (::poll(&output, 1, output.fd < 0 ? 2 : 20) > 0) {
-      char some[4096];
-      const auto length = ::read(output.fd, some, sizeof some);
-      if (length > 0) {
-        result.output.append(some, static_cast<std::size_t>(length));
-        continue;
-      }
-      if (length == 0) output.fd = -1;
+/// A process in a process group of its own, that runs cases one after the other, each when it is
+/// told to, until one of them ends it.
+class case_process {
+ public:
+  case_process(Catch::Session& session, std::span<const test_case> cases) {
+    int output[2], orders[2], results[2];
+    if (::pipe(output) != 0 || ::pipe(orders) != 0 || ::pipe(results) != 0)
+      std::perror("pipe"), std::exit(125);
+    std::fflush(nullptr);
+    process_ = ::fork();
+    if (process_ < 0) std::perror("fork"), std::exit(125);
+    if (process_ == 0) {
+      ::setpgid(0, 0);
+      for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
+      ::dup2(output[1], STDOUT_FILENO);
+      ::dup2(output[1], STDERR_FILENO);
+      for (const int end : {output[0], output[1], orders[1], results[0]}) ::close(end);
+      for (const int end : {orders[0], results[1]}) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+      run(session, cases, orders[0], results[1]);
     }
-    ended = ::waitpid(process, &status, WNOHANG) == process;
+    ::setpgid(process_, process_);
+    running = process_;
+    for (const int end : {output[1], orders[0], results[1]}) ::close(end);
+    output_ = output[0], orders_ = orders[1], results_ = results[0];
   }
-  ::kill(-process, SIGKILL);
-  if (!ended) ::waitpid(process, nullptr, 0);
-  running = 0;
-  while (output.fd >= 0 && ::poll(&output, 1, 0) > 0) {
+
+  case_process(const case_process&) = delete;
+  case_process& operator=(const case_process&) = delete;
+
+  ~case_process() {
+    ::kill(-process_, SIGKILL);
+    if (!ended_) ::waitpid(process_, nullptr, 0);
+    running = 0;
+    for (const int end : {output_, orders_, results_})
+      if (end >= 0) ::close(end);
+  }
+
+  struct outcome {
+    std::optional<int> status;  // As of waitpid(2); none if the case did not end in time.
+    std::string output;
+  };
+
+  /// Has the next case run.
+  [[nodiscard]] outcome run_next(int number, std::chrono::seconds limit) {
+    // If the process has ended, its status says so.
+    (void)!::write(orders_, &number, sizeof number);
+    outcome result;
+    const auto deadline = clock_type::now() + limit;
+    // A child of a case can outlive it and hold the pipes, so their ends are not the end.
+    while (!result.status && clock_type::now() < deadline) {
+      pollfd ready[]{{output_, POLLIN, 0}, {results_, POLLIN, 0}};
+      ::poll(ready, 2, 20);
+      if (ready[0].revents != 0) take_output(result.output);
+      int status = 0;
+      if (ready[1].revents != 0 && ::read(results_, &status, sizeof status) == sizeof status) {
+        result.status = W_EXITCODE(status, 0);
+      } else if (::waitpid(process_, &status, WNOHANG) == process_) {
+        ended_ = true;
+        result.status = status;
+      }
+    }
+    for (pollfd rest{output_, POLLIN, 0}; output_ >= 0 && ::poll(&rest, 1, 0) > 0;)
+      take_output(result.output);
+    return result;
+  }
+
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  /// The other process.
+  [[noreturn]] static void run(Catch::Session& session, std::span<const test_case> cases,
+                               int orders, int results) {
+    for (const test_case& each : cases) {
+      int number = 0;
+      if (::read(orders, &number, sizeof number) != sizeof number) break;
+      ::setenv("ADVERB_CASE_NUMBER", std::to_string(number).c_str(), 1);
+      const int status = run_case(session, each);
+      if (&each == &cases.back()) std::exit(status);
+      std::cout.flush();
+      std::fflush(nullptr);
+      (void)!::write(results, &status, sizeof status);
+    }
+    std::exit(0);
+  }
+
+  void take_output(std::string& output) {
     char some[4096];
-    const auto length = ::read(output.fd, some, sizeof some);
-    if (length <= 0) break;
-    result.output.append(some, static_cast<std::size_t>(length));
+    const auto length = ::read(output_, some, sizeof some);
+    if (length > 0) {
+      output.append(some, static_cast<std::size_t>(length));
+    } else {
+      ::close(std::exchange(output_, -1));
+    }
   }
-  ::close(ends[0]);
-  if (ended) result.status = status;
-  return result;
-}
+
+  pid_t process_ = -1;
+  int output_ = -1, orders_ = -1, results_ = -1;
+  bool ended_ = false;
+};
 
 /// Returns the number of assertions of a passed case, as Catch2 has printed it.
 [[nodiscard]] long assertions_in(std::string_view output) {
@@ -182,7 +232,7 @@ struct outcome {
   return at == output.npos ? 0 : std::atol(output.data() + at + words.size());
 }
 
-[[nodiscard]] std::string verdict(const outcome& result, std::chrono::seconds limit) {
+[[nodiscard]] std::string verdict(const case_process::outcome& result, std::chrono::seconds limit) {
   if (!result.status) return "failed: no end after " + std::to_string(limit.count()) + " s";
   const int status = *result.status;
   if (WIFSIGNALED(status))
@@ -212,32 +262,45 @@ void meet_the_other_host(int number) {
     std::puts("the other host ended early"), std::exit(125);
 }
 
+/// Runs the cases that are chosen in the order of their sources: each in a process of its own, or
+/// those of a source in one process, as far as they do not end it.
 [[nodiscard]] int run_each(Catch::Session& session, const char* program,
-                           const std::vector<std::string>& sources) {
+                           const std::vector<std::string>& sources, bool together) {
   const char* const seconds = std::getenv("ADVERB_CASE_TIMEOUT");
   const std::chrono::seconds limit{seconds != nullptr ? std::atoi(seconds) : 60};
   const auto listed = listed_cases();
   std::set<std::string> unknown{sources.begin(), sources.end()};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &end_with_case);
+  std::signal(SIGPIPE, SIG_IGN);
 
   // Once, and not in each process: Catch2's order of the cases, and what the folder has.
   (void)Catch::getRegistryHub().getTestCaseRegistry().getAllTestsSorted(session.config());
   if (before_all_cases != nullptr) before_all_cases();
 
+  std::vector<test_case> chosen = all_cases();
+  std::erase_if(chosen, [&](const test_case& each) {
+    if (!sources.empty() && std::find(sources.begin(), sources.end(), each.source) == sources.end())
+      return true;
+    unknown.erase(each.source);
+    return listed && listed->count(each.full_name()) == 0;
+  });
+
   int count = 0, failed = 0, skipped = 0;
   long assertions = 0;
-  for (const test_case& each : all_cases()) {
-    if (!sources.empty() && std::find(sources.begin(), sources.end(), each.source) == sources.end())
-      continue;
-    unknown.erase(each.source);
-    if (listed && listed->count(each.full_name()) == 0) continue;
+  std::optional<case_process> process;
+  for (auto at = chosen.begin(); at != chosen.end(); ++at) {
     ++count;
-    ::setenv("ADVERB_CASE_NUMBER", std::to_string(count).c_str(), 1);
-    std::printf("[case] %s\n", each.full_name().c_str());
+    std::printf("[case] %s\n", at->full_name().c_str());
     std::fflush(stdout);
     meet_the_other_host(count);
     const auto begin = clock_type::now();
-    const outcome result = run_apart(session, each, limit);
+    if (!process) {
+      const auto next_source = std::find_if(
+          at, chosen.end(), [&](const test_case& each) { return each.source != at->source; });
+      process.emplace(session, std::span<const test_case>{at, together ? next_source : at + 1});
+    }
+    const case_process::outcome result = process->run_next(count, limit);
+    if (!result.status || process->ended()) process.reset();
     const std::string what = verdict(result, limit);
     failed += what.starts_with("failed") ? 1 : 0;
     skipped += what == "skipped" ? 1 : 0;
@@ -268,8 +331,9 @@ int main(int argc, char** argv) {
   Catch::Session session;
   // A role is the other process of a case, which judges it.
   if (!what.starts_with("role: ")) refuse_empty_cases(session);
-  if (argc == 1) return run_each(session, argv[0], {});
-  if (what == "--each-case") return run_each(session, argv[0], {argv + 2, argv + argc});
+  if (argc == 1) return run_each(session, argv[0], {}, false);
+  if (what == "--each-case" || what == "--each-source")
+    return run_each(session, argv[0], {argv + 2, argv + argc}, what == "--each-source");
   if (what != "--case" || argc != 3) return session.run(argc, argv);
   for (const test_case& each : all_cases())
     if (each.full_name() == argv[2]) return run_case(session, each);

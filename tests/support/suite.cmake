@@ -87,8 +87,14 @@ endfunction()
 
 # adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for
 # each case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty,
-# or ends with a dot: "iwarp.".
+# or ends with a dot: "iwarp.". With sanitizers, a program that runs here is one test, "FOLDER.KINDTARGET",
+# because each of its processes takes half a second to start.
 function(adverb_discover_cases folder kind target)
+  if(ADVERB_SANITIZED AND NOT ARGN)
+    adverb_add_test(${folder} ${kind}${target} $<TARGET_FILE:${target}> --each-source)
+    set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 1200)
+    return()
+  endif()
   set(prefix ${adverb_test_prefix}${folder}.${kind})
   set(tests "${CMAKE_CURRENT_BINARY_DIR}/${kind}cases.cmake")
   adverb_label_of(label ${folder})
@@ -131,7 +137,11 @@ endmacro()
 # adverb_add_guest_suite(FOLDER KIND TARGET SOURCES OPTIONS… -- [COMMAND…]): the cases of a program, or
 # those of some of its sources, in one machine; the command gets the program as its arguments.
 function(adverb_add_guest_suite folder kind target sources)
-  adverb_add_guest(${folder} "${kind}" ${ARGN} $<TARGET_FILE:${target}> --each-case ${sources})
+  set(way --each-case)
+  if(ADVERB_SANITIZED)
+    set(way --each-source)
+  endif()
+  adverb_add_guest(${folder} "${kind}" ${ARGN} $<TARGET_FILE:${target}> ${way} ${sources})
   list(JOIN sources "," sources)
   adverb_discover_cases(
     ${folder} "${kind}" ${target} "-DLOG=${adverb_guest_log}" -DFIXTURE=${adverb_test}
