@@ -125,8 +125,8 @@ extern "C" void end_with_case(int signal) {
   std::raise(signal);
 }
 
-/// A process in a process group of its own, that runs cases one after the other, each when it is
-/// told to, until one of them ends it.
+/// A process that runs cases in order, one at a time, until one of them ends it. It has a process
+/// group of its own.
 class case_process {
  public:
   case_process(Catch::Session& session, std::span<const test_case> cases) {
@@ -163,13 +163,13 @@ class case_process {
   }
 
   struct outcome {
-    std::optional<int> status;  // As of waitpid(2); none if the case did not end in time.
+    std::optional<int> status;  // A status of waitpid(2), or empty after the time limit.
     std::string output;
   };
 
   /// Has the next case run.
   [[nodiscard]] outcome run_next(int number, std::chrono::seconds limit) {
-    // If the process has ended, its status says so.
+    // Fails after the end of the process, which waitpid reports.
     (void)!::write(orders_, &number, sizeof number);
     outcome result;
     const auto deadline = clock_type::now() + limit;

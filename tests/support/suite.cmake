@@ -87,8 +87,8 @@ endfunction()
 
 # adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for
 # each case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty,
-# or ends with a dot: "iwarp.". With sanitizers, a program that runs here is one test, "FOLDER.KINDTARGET",
-# because each of its processes takes half a second to start.
+# or ends with a dot: "iwarp.". A sanitized program, whose processes start slowly, is one test instead:
+# "FOLDER.KINDTARGET". That does not apply to a virtual machine.
 function(adverb_discover_cases folder kind target)
   if(ADVERB_SANITIZED AND NOT ARGN)
     adverb_add_test(${folder} ${kind}${target} $<TARGET_FILE:${target}> --each-source)
