@@ -2,7 +2,7 @@
 # cm_ud talks to udaddy in both roles, and to itself, with one peer and with several.
 source "$(dirname "$0")/../support/harness.bash"
 
-own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
+own_address=${SOFTRDMA_ADDRESS:?"softrdma/run says what the device is like"}
 
 # datagram_case NAME READY SERVER… -- CLIENT…: both end well. The server listens a moment after it
 # has printed a line that matches.

@@ -7,7 +7,7 @@ programs=${ADVERB_PROGRAMS:?"the folder of the programs that are tested"}
 PATH=$PATH:/usr/sbin:/sbin
 # The index of the GID that the device sends from: rdma-core's programs do not find it by
 # themselves.
-gid_index=${SOFTRDMA_GID_INDEX:?"tests/softrdma/run says what the device is like"}
+gid_index=${SOFTRDMA_GID_INDEX:?"softrdma/run says what the device is like"}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # Nothing is ever to be read from here.

@@ -1,11 +1,11 @@
-# The virtual machine's own tests, which tests/softrdma/test runs by name.
+# The virtual machine's own tests, which softrdma/test runs by name.
 add_custom_target(tests_softrdma)
 add_custom_target(tests_softrdma_basics)
 # Everything else depends on these; the others take long.
 set(basics status_passes_through output_and_error_stay_apart environment_describes_the_device
     roce_device_is_active iwarp_device_is_active guest_panics time_limit)
-set(softrdma_test "${CMAKE_CURRENT_SOURCE_DIR}/softrdma/test")
-file(GLOB checks CONFIGURE_DEPENDS softrdma/checks/*)
+set(softrdma_test "${PROJECT_SOURCE_DIR}/softrdma/test")
+file(GLOB checks CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/softrdma/checks/*")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${softrdma_test}" ${checks})
 
 execute_process(

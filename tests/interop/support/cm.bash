@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
 # shellcheck disable=SC2034 # Of run_both.
-host=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
+host=${SOFTRDMA_ADDRESS:?"softrdma/run says what the device is like"}
 
 # wait_until_listening PROCESS: returns when our server has printed that it listens. Other servers print
 # nothing, and our clients try again.

@@ -2,7 +2,7 @@
 # Sourced by the tests of multicast groups.
 source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
-own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
+own_address=${SOFTRDMA_ADDRESS:?"softrdma/run says what the device is like"}
 
 # group_case NAME READY RECEIVERS RECEIVER… -- SENDER…: so many receivers get the messages of the sender
 # once all have printed a line that matches.

@@ -58,9 +58,13 @@ static void add_directory(struct bytes* output) {
 void describe_run(struct bytes* output, const struct options* options, int host) {
   add_time(output);
   add_entropy(output);
-  if (options->module) add_module(output, options->module);
-  struct network_setting network = {
-      .device = options->device, .topology = options->topology, .host = (uint32_t)host};
+  for (size_t index = 0; index < options->module_count; ++index)
+    add_module(output, options->modules[index]);
+  struct network_setting network = {.device = options->device,
+                                    .topology = options->topology,
+                                    .host = (uint32_t)host,
+                                    .devices = options->devices,
+                                    .mtu = options->mtu};
   frame_append(output, frame_network, &network, sizeof network);
   if (options->output_directory)
     add_text(output, frame_output_directory, options->output_directory);

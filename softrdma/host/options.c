@@ -23,6 +23,9 @@ enum option_name {
   option_device,
   option_topology,
   option_hosts,
+  option_devices,
+  option_mtu,
+  option_processors,
   option_timeout,
   option_boot_timeout,
   option_firmware,
@@ -47,6 +50,9 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, option_device},
     {"topology", required_argument, NULL, option_topology},
     {"hosts", required_argument, NULL, option_hosts},
+    {"devices", required_argument, NULL, option_devices},
+    {"mtu", required_argument, NULL, option_mtu},
+    {"processors", required_argument, NULL, option_processors},
     {"timeout", required_argument, NULL, option_timeout},
     {"boot-timeout", required_argument, NULL, option_boot_timeout},
     {"firmware", no_argument, NULL, option_firmware},
@@ -63,6 +69,15 @@ static double seconds(const char* text) {
   if (errno != 0 || end == text || *end != '\0' || !(value >= 0) || value > 1e9)
     die("%s is not a number of seconds", text);
   return value;
+}
+
+static uint32_t number(const char* text) {
+  char* end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (errno != 0 || end == text || *end != '\0' || value == 0 || value > UINT32_MAX)
+    die("%s is not a positive number", text);
+  return (uint32_t)value;
 }
 
 static bool is_second(const char* value, const char* first, const char* second) {
@@ -83,7 +98,10 @@ static void take(struct options* options, int name, const char* value) {
       options->counts_instructions = is_second(value, "host", "instructions");
       break;
     case option_memory: options->memory = value; break;
-    case option_module: options->module = value; break;
+    case option_module:
+      if (options->module_count == module_limit) die("there are more than %d modules", module_limit);
+      options->modules[options->module_count++] = value;
+      break;
     case option_output_directory: options->output_directory = value; break;
     case option_empty_directory: options->empty_directory = value; break;
     case option_kernel_log: options->kernel_log = value; break;
@@ -94,6 +112,9 @@ static void take(struct options* options, int name, const char* value) {
       options->topology = is_second(value, "loop", "pair") ? topology_pair : topology_loop;
       break;
     case option_hosts: options->hosts = is_second(value, "1", "2") ? 2 : 1; break;
+    case option_devices: options->devices = number(value); break;
+    case option_mtu: options->mtu = number(value); break;
+    case option_processors: options->processors = number(value); break;
     case option_timeout: options->timeout = seconds(value); break;
     case option_boot_timeout: options->boot_timeout = seconds(value); break;
     case option_firmware: options->firmware = true; break;
@@ -104,7 +125,7 @@ static void take(struct options* options, int name, const char* value) {
 }
 
 struct options options_parse(int count, char** arguments) {
-  struct options options = {.hosts = 1};
+  struct options options = {.hosts = 1, .devices = 1};
   int name;
   opterr = 0;
   while ((name = getopt_long(count, arguments, "+", long_options, NULL)) != -1) {
@@ -114,7 +135,8 @@ struct options options_parse(int count, char** arguments) {
   options.command = arguments + optind;
   if (options.hosts == 2) options.topology = topology_hosts;
   if (!options.qemu || !options.kernel || !options.initramfs || !options.accelerator ||
-      !options.memory || !options.empty_directory || options.boot_timeout <= 0)
+      !options.memory || !options.empty_directory || options.boot_timeout <= 0 ||
+      options.processors == 0)
     die("the runner lacks an argument; call it through the script `run`");
   if (!options.save && !options.command[0]) die("there is no command to run");
   return options;

@@ -85,7 +85,7 @@ static void add_machine(struct arguments* arguments, const struct options* optio
   add(arguments, "-cpu");
   add(arguments, "%s", kvm ? "host" : "max");
   add(arguments, "-smp");
-  add(arguments, counts ? "1" : "2");
+  add(arguments, "%u", options->processors);
   add(arguments, "-m");
   add(arguments, "%s", options->memory);
   add(arguments, "-nodefaults");

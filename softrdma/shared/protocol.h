@@ -64,10 +64,12 @@ struct clock_setting {
   int64_t nanoseconds;
 };
 
+enum { device_limit = 8 };
+
 enum device_kind { device_roce, device_iwarp };
 
 enum topology {
-  topology_loop,  /* one device on a dummy interface: all traffic turns round in the device */
+  topology_loop,  /* devices on dummy interfaces: all traffic turns round in the device */
   topology_pair,  /* two devices in one guest, at the two ends of a link */
   topology_hosts, /* one device in each of two guests, joined by a link */
 };
@@ -75,7 +77,9 @@ enum topology {
 struct network_setting {
   uint32_t device;
   uint32_t topology;
-  uint32_t host; /* 1 or 2 */
+  uint32_t host;    /* 1 or 2 */
+  uint32_t devices; /* with topology_loop, the number of devices: 1 to device_limit */
+  uint32_t mtu;     /* of the interfaces that carry RDMA */
 };
 
 struct window_size {

@@ -17,9 +17,6 @@
 #include "netlink.h"
 #include "port.h"
 
-/* Large enough for the largest RDMA path MTU, 4096, with the headers of both transports. */
-enum { interface_mtu = 4500 };
-
 enum { prefix_length = 24 };
 
 static const char* const addresses[] = {"10.1.0.1", "10.1.0.2"};
@@ -38,15 +35,15 @@ static void write_setting(const char* path, const char* value) {
 
 static in_addr_t address_of(const char* text) { return inet_addr(text); }
 
-/* With a number, an interface that carries RDMA; without, one that is taken as it is. */
-static void bring_up(const char* interface, uint32_t number) {
+/* With a number and an MTU, an interface that carries RDMA; without, one that is taken as it is. */
+static void bring_up(const char* interface, uint32_t number, uint32_t mtu) {
   const unsigned char mac[] = {0x52, 0x54, 0x00, 0x53, 0x52, (unsigned char)number};
   struct ifinfomsg header = {
       .ifi_index = (int)if_nametoindex(interface), .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
   struct request request;
   request_begin(&request, RTM_NEWLINK, 0, &header, sizeof header);
   if (number != 0) {
-    request_number(&request, IFLA_MTU, interface_mtu);
+    request_number(&request, IFLA_MTU, mtu);
     request_attribute(&request, IFLA_ADDRESS, mac, sizeof mac);
   }
   check(request_send(&request, NETLINK_ROUTE), "bring up the interface", interface);
@@ -273,20 +270,42 @@ static const char* interface_of(const struct network_setting* setting) {
   }
 }
 
+enum { address_size = 24 };
+
+/* The address of the interface below a device of this guest. */
+static void address_at(char text[address_size], const struct network_setting* setting, unsigned index) {
+  switch (setting->topology) {
+    case topology_pair: snprintf(text, address_size, "%s", addresses[index]); break;
+    case topology_hosts: snprintf(text, address_size, "%s", addresses[setting->host - 1]); break;
+    default: snprintf(text, address_size, "10.1.%u.1", index); break;
+  }
+}
+
+static void add_loop(const struct network_setting* setting, unsigned index) {
+  char interface[16];
+  char address[address_size];
+  snprintf(interface, sizeof interface, "dummy%u", index);
+  address_at(address, setting, index);
+  add_dummy(interface);
+  bring_up(interface, index + 1, setting->mtu);
+  add_address(interface, address);
+  add_device(setting->device, index, interface, address);
+}
+
 void network_set_up(const struct network_setting* setting) {
   /* An address must not stay tentative for a second while its uniqueness is asked after. */
   if (access("/proc/sys/net/ipv6/conf/default/accept_dad", F_OK) == 0) {
     write_setting("/proc/sys/net/ipv6/conf/all/accept_dad", "0");
     write_setting("/proc/sys/net/ipv6/conf/default/accept_dad", "0");
   }
-  bring_up("lo", 0);
+  bring_up("lo", 0, 0);
 
   const char* interface = interface_of(setting);
   switch (setting->topology) {
     case topology_pair:
       add_link(pair[0], pair[1]);
       for (unsigned end = 0; end < 2; ++end) {
-        bring_up(pair[end], end + 1);
+        bring_up(pair[end], end + 1, setting->mtu);
         add_address(pair[end], addresses[end]);
       }
       route_across(pair);
@@ -294,16 +313,37 @@ void network_set_up(const struct network_setting* setting) {
         add_device(setting->device, end, pair[end], addresses[end]);
       break;
     case topology_hosts:
-      bring_up(interface, setting->host);
+      bring_up(interface, setting->host, setting->mtu);
       add_address(interface, addresses[setting->host - 1]);
       add_device(setting->device, 0, interface, addresses[setting->host - 1]);
       break;
     default:
-      add_dummy(interface);
-      bring_up(interface, setting->host);
-      add_address(interface, addresses[0]);
-      add_device(setting->device, 0, interface, addresses[0]);
+      for (unsigned index = 0; index < setting->devices; ++index) add_loop(setting, index);
       break;
+  }
+}
+
+/* Adds a word to a variable of the environment. */
+static void append(const char* variable, const char* word) {
+  const char* before = getenv(variable);
+  char text[256];
+  snprintf(text, sizeof text, "%s%s%s", before ? before : "", before ? " " : "", word);
+  setenv(variable, text, 1);
+}
+
+static void describe_all(const struct network_setting* setting) {
+  unsigned count = setting->topology == topology_loop   ? setting->devices
+                   : setting->topology == topology_pair ? 2
+                                                        : 1;
+  unsetenv("SOFTRDMA_DEVICES");
+  unsetenv("SOFTRDMA_ADDRESSES");
+  for (unsigned index = 0; index < count; ++index) {
+    char name[16];
+    char address[address_size];
+    device_name(name, setting->device, index);
+    address_at(address, setting, index);
+    append("SOFTRDMA_DEVICES", name);
+    append("SOFTRDMA_ADDRESSES", address);
   }
 }
 
@@ -337,4 +377,5 @@ void network_describe(const struct network_setting* setting) {
   }
   /* In the other guest the device has the same name as here. */
   setenv("SOFTRDMA_PEER_DEVICE", name, 1);
+  describe_all(setting);
 }

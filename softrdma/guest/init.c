@@ -94,7 +94,8 @@ static void take(struct run* run, const struct frame* frame) {
     case frame_network:
       valid = frame_value(frame, &run->network, sizeof run->network) &&
               run->network.topology <= topology_hosts && run->network.host >= 1 &&
-              run->network.host <= 2;
+              run->network.host <= 2 && run->network.devices >= 1 &&
+              run->network.devices <= device_limit;
       break;
     case frame_output_directory: run->output_directory = frame_text(frame); break;
     case frame_directory: run->directory = frame_text(frame); break;

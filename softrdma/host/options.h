@@ -3,8 +3,11 @@
 #define SOFTRDMA_HOST_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "../shared/protocol.h"
+
+enum { module_limit = 256 };
 
 struct options {
   const char* qemu;
@@ -14,13 +17,17 @@ struct options {
   const char* save;        /* directory to save a guest to instead of running a command, or null */
   const char* accelerator; /* kvm or tcg */
   const char* memory;
-  const char* module;           /* file of a further kernel module, or null */
+  const char* modules[module_limit]; /* files of further kernel modules, in the order of loading */
+  size_t module_count;
   const char* output_directory; /* or null */
   const char* empty_directory;  /* stands in where there is no output directory */
   const char* kernel_log;       /* file, or null */
   enum device_kind device;
   enum topology topology;
   int hosts;
+  uint32_t devices;
+  uint32_t mtu;
+  uint32_t processors;
   double timeout;      /* seconds for the command; 0: none */
   double boot_timeout; /* seconds until the guest is ready */
   bool counts_instructions; /* its clock does, instead of following the host's */
