@@ -12,11 +12,13 @@
 #include <adverb/device/context_ref.hpp>
 #include <adverb/memory/advice.hpp>
 #include <adverb/memory/device_memory.hpp>
+#include <adverb/memory/dma_handle.hpp>
 #include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_buffer.hpp>
+#include <adverb/queue/completion_counter.hpp>
 #include <adverb/queue/multicast.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/receive_refill.hpp>

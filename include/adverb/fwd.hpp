@@ -98,6 +98,10 @@ struct device_memory_options;
 class provider_buffer;
 class provider_buffer_ref;
 
+class dma_handle;
+class dma_handle_ref;
+struct dma_handle_options;
+
 enum class window_type : std::uint32_t;
 template <window_type Type>
 class memory_window;
@@ -111,6 +115,9 @@ class completion_queue;
 class completion_queue_ref;
 struct completion_queue_options;
 class completion;
+class completion_counter;
+class completion_counter_ref;
+struct completion_counter_limits;
 class completion_reservation;
 class received_message;
 class successful_completion;

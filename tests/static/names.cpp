@@ -6,6 +6,7 @@
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/queue/completion_counter.hpp>
 
 namespace {
 
@@ -114,6 +115,8 @@ static_assert(name_of(object_kind::memory_region) == "memory region");
 static_assert(name_of(object_kind::memory_window) == "memory window");
 static_assert(name_of(object_kind::device_memory) == "device memory");
 static_assert(name_of(object_kind::provider_buffer) == "provider buffer");
+static_assert(name_of(object_kind::dma_handle) == "DMA handle");
+static_assert(name_of(object_kind::completion_counter) == "completion counter");
 static_assert(name_of(object_kind::completion_channel) == "completion channel");
 static_assert(name_of(object_kind::completion_queue) == "completion queue");
 static_assert(name_of(object_kind::address_handle) == "address handle");
@@ -127,6 +130,13 @@ static_assert(name_of(object_kind::flow) == "flow");
 static_assert(name_of(object_kind::queue_pair) == "queue pair");
 static_assert(name_of(object_kind::multicast_attachment) == "multicast attachment");
 static_assert(name_of(object_kind::completion_reservation) == "completion reservation");
+
+static_assert(string_view{to_text(hinted_memory::persistent_memory)} == "persistent_memory");
+static_assert(string_view{to_text(counted_completions::work_requests)} == "work_requests");
+static_assert(string_view{to_text(counted_completions::bytes)} == "bytes");
+static_assert(string_view{to_text(counted_operation::send | counted_operation::remote_write)} ==
+              "send|remote_write");
+static_assert(string_view{to_text(counted_operations::from_bits(1U << 9U))} == "0x200");
 
 static_assert(detail::kind_of<ibv_context> == object_kind::context);
 static_assert(detail::kind_of<ibv_pd> == object_kind::protection_domain);

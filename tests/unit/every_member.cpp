@@ -21,6 +21,8 @@
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_buffer.hpp>
+#include <adverb/queue/completion_counter.hpp>
+#include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
@@ -226,7 +228,7 @@ void call_domains(const context_ref& opened, const protection_domain_ref& domain
 template <class Memory, class... Policy>
 void call_device_memory(const Memory& memory, Policy&... policy) {
   std::array<int, 4> numbers{};
-  use(memory.context(), memory.size(), memory.handle(policy...));
+  use(memory.context(), memory.size(), memory.handle(policy...), memory.export_dmabuf(policy...));
   memory.store(0, numbers, policy...);
   memory.load(0, numbers, policy...);
 }
@@ -250,8 +252,16 @@ void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy
   use(provider_buffer_ref{adopt, buffer.native_handle(), domain, buffer.bytes()});
   use(provider_buffer{adopt, buffer.native_handle(), domain, buffer.bytes()});
 
+  dma_handle hints{domain.context(), {.processor = 1}, policy...};
+  use(hints.context(), dma_handle_ref{hints}.context(), dma_handle{domain.context(), policy...});
+  use(dma_handle{adopt, hints.native_handle()}, dma_handle_ref{});
+
   std::vector<std::uint64_t> numbers(8);
   memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+  region = memory_region::with_dma_handle(domain, numbers, hints, rights, policy...);
+  region = memory_region::with_dma_handle(
+      domain, dmabuf_range{.file_descriptor = 3, .offset = 0, .length = 64}, hints, rights,
+      policy...);
   region = memory_region::of_provider_buffer(buffer, rights, policy...);
   region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
   region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
@@ -274,6 +284,26 @@ void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy
   call_handle(imported);
   call_handle(imported_memory);
   call_handle(memory);
+}
+
+template <class Counter, class... Policy>
+void call_counter(const Counter& counter, Policy&... policy) {
+  use(counter.context(), counter.value(policy...), counter.errors(policy...));
+  counter.set(1, policy...);
+  counter.set_errors(1, policy...);
+  counter.add(1, policy...);
+  counter.add_errors(1, policy...);
+}
+
+template <class... Policy>
+void call_counters(const context_ref& context, Policy&... policy) {
+  use(query_completion_counters(context, policy...), completion_counter{context, policy...});
+  completion_counter counter{context, counted_completions::bytes, policy...};
+  call_counter(counter, policy...);
+  call_counter(completion_counter_ref{counter}, policy...);
+  const queue_pair_ref<transport::rc, qp_state::init> pair{adopt, nullptr, policy...};
+  counter.attach(pair, counted_operation::send | counted_operation::receive, policy...);
+  call_owner<completion_counter, completion_counter_ref>(counter);
 }
 
 template <class Channel, class... Policy>
@@ -453,6 +483,7 @@ void call_everything_with(Policy&... policy) {
   call_domains(opened, domain, policy...);
   call_kinds_of_memory(domain, policy...);
 
+  call_counters(opened, policy...);
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);
   call_channel(completion_channel_ref{channel}, policy...);

@@ -10,7 +10,9 @@
 #include <adverb/fwd.hpp>
 
 struct ibv_buf;
+struct ibv_comp_cntr;
 struct ibv_cq_ex;
+struct ibv_dmah;
 struct ibv_qp_ex;
 
 namespace adverb::inline ADVERB_ABI {
@@ -24,9 +26,11 @@ enum class object_kind : std::uint8_t {
   memory_window,
   device_memory,
   provider_buffer,
+  dma_handle,
   completion_channel,
   completion_queue,
   completion_reservation,
+  completion_counter,
   address_handle,
   xrc_domain,
   shared_receive_queue,
@@ -51,8 +55,8 @@ inline constexpr std::size_t object_kinds =
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
   constexpr std::string_view names =
       "context|protection domain|thread domain|memory region|memory window|device memory|"
-      "provider buffer|completion channel|completion queue|completion reservation|address "
-      "handle|XRC domain|"
+      "provider buffer|DMA handle|completion channel|completion queue|completion reservation|"
+      "completion counter|address handle|XRC domain|"
       "shared receive queue|work queue|indirection table|counter set|flow action|flow|queue pair|"
       "multicast attachment|event channel|connection or other rdma_cm identifier|"
       "multicast membership";
@@ -82,6 +86,10 @@ template <>
 struct kind_of_native<ibv_dm> : kind_constant<object_kind::device_memory> {};
 template <>
 struct kind_of_native<ibv_buf> : kind_constant<object_kind::provider_buffer> {};
+template <>
+struct kind_of_native<ibv_dmah> : kind_constant<object_kind::dma_handle> {};
+template <>
+struct kind_of_native<ibv_comp_cntr> : kind_constant<object_kind::completion_counter> {};
 template <>
 struct kind_of_native<ibv_comp_channel> : kind_constant<object_kind::completion_channel> {};
 template <>

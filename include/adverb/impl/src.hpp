@@ -31,6 +31,7 @@
 #include <adverb/device/impl/rate.ipp>
 #include <adverb/memory/impl/buffer.ipp>
 #include <adverb/memory/impl/device_memory.ipp>
+#include <adverb/memory/impl/dma_handle.ipp>
 #include <adverb/memory/impl/explain_registration.ipp>
 #include <adverb/memory/impl/imported.ipp>
 #include <adverb/memory/impl/known_regions.ipp>
@@ -40,6 +41,7 @@
 #include <adverb/memory/impl/protection_domain.ipp>
 #include <adverb/memory/impl/provider_buffer.ipp>
 #include <adverb/memory/impl/window_binding.ipp>
+#include <adverb/queue/impl/completion_counter.ipp>
 #include <adverb/queue/impl/create_queue_pair.ipp>
 #include <adverb/queue/impl/endpoint.ipp>
 #include <adverb/queue/impl/explain_shared_receive_queue.ipp>

@@ -50,6 +50,11 @@ class device_memory_base : public handle_base<ibv_dm> {
   /// provider reports no handle.
   [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const;
 
+  /// Returns a new file descriptor of a dma-buf of the memory, for other drivers. The caller closes
+  /// it (close(2)). Returns -1 on failure. Needs the headers of rdma-core 62.
+  /// Wraps: ibv_dm_export_dmabuf_fd(3).
+  [[nodiscard]] int export_dmabuf(on_failure policy = throwing{}) const;
+
   /// Copies `values` into the memory, from the byte at `offset` on. `values` is an array, a
   /// container or a span of trivially copyable values. Fails with ERANGE if they do not fit. Some
   /// devices copy only whole words of 4 bytes, and fail with EINVAL otherwise.

@@ -16,6 +16,7 @@
 #include <adverb/memory/detail/explain_registration.hpp>
 #include <adverb/memory/detail/known_regions.hpp>
 #include <adverb/memory/device_memory.hpp>
+#include <adverb/memory/dma_handle.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_buffer.hpp>
@@ -227,6 +228,39 @@ class [[nodiscard]] memory_region
       provider_buffer_ref buffer, access_rights rights = access_right::local_write,
       on_failure policy = throwing{});
 
+  /// Registers memory whose accesses follow the hints of a DMA handle of the same device. The
+  /// region must be destroyed before the handle. Needs the headers of rdma-core 59.
+  /// Wraps: ibv_reg_mr_ex(3).
+  template <registrable_memory Range>
+  [[nodiscard]] static memory_region with_dma_handle(
+      protection_domain_ref domain, Range&& memory, dma_handle_ref handle,
+      access_rights rights = detail::default_rights<Range>(), on_failure policy = throwing{}) {
+    const detail::byte_range bytes = detail::bytes_of(memory);
+    const bool zero_based = rights.contains(access_right::zero_based);
+    return registered_with(attempt(domain, bytes, zero_based ? 0 : bytes.address(), rights), handle,
+                           -1, policy);
+  }
+  /// The same for a part of a dma-buf.
+  [[nodiscard]] static memory_region with_dma_handle(
+      protection_domain_ref domain, const dmabuf_range& range, dma_handle_ref handle,
+      access_rights rights = access_right::local_write, on_failure policy = throwing{}) {
+    return registered_with({.domain = domain,
+                            .address = range.offset,
+                            .device_address = range.device_address,
+                            .length = range.length,
+                            .rights = rights},
+                           handle, range.file_descriptor, policy);
+  }
+  /// Fails to compile, with a message that lists the memory that can be registered.
+  template <class Memory, class... Rest>
+    requires(!registrable_memory<Memory> &&
+             !std::same_as<std::remove_cvref_t<Memory>, dmabuf_range>)
+  static void with_dma_handle(protection_domain_ref, Memory&&, const Rest&...) {
+    static_assert(registrable_memory<Memory>,
+                  "registered memory must outlive the region: pass a container or array that is "
+                  "not a temporary, or a std::span");
+  }
+
   /// Makes a region without memory: it drops what is received into it, and sends zeros. It has the
   /// maximum size, and cannot be granted to peers.
   /// Wraps: ibv_alloc_null_mr(3).
@@ -294,6 +328,11 @@ class [[nodiscard]] memory_region
                                                    detail::byte_range memory,
                                                    std::uint64_t device_address,
                                                    access_rights rights, on_failure policy);
+
+  /// Registers memory, or with a file descriptor a part of its dma-buf.
+  [[nodiscard]] static memory_region registered_with(const detail::registration_attempt& attempt,
+                                                     dma_handle_ref handle, int file_descriptor,
+                                                     on_failure policy);
 
   [[nodiscard]] static detail::registration_attempt attempt(protection_domain_ref domain,
                                                             detail::byte_range memory,

@@ -28,6 +28,23 @@ ADVERB_FUNC device_memory_handle device_memory_base::handle(on_failure policy) c
   return static_cast<device_memory_handle>(usable ? native_handle()->handle : 0);
 }
 
+ADVERB_FUNC int device_memory_base::export_dmabuf(on_failure policy) const {
+  constexpr const char* verb = "ibv_dm_export_dmabuf_fd";
+  if (!detail::check_present(policy, verb, native_handle())) return -1;
+  const auto describe = on_device_memory(native_handle());
+  int descriptor = -1;
+  call_if_declared<bool>(
+      policy, verb, describe,
+      [&](auto* native)
+        requires requires { ibv_dm_export_dmabuf_fd(native); }
+      {
+        return check_minus_one(
+            policy, verb, [&] { return descriptor = ibv_dm_export_dmabuf_fd(native); }, describe);
+      },
+      native_handle());
+  return descriptor;
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {

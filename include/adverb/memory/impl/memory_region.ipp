@@ -8,6 +8,9 @@
 
 #include <adverb/memory/memory_region.hpp>
 
+// Later headers define it.
+struct ibv_mr_init_attr;
+
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC void reregistration_attempt::explain(text_writer& writer) const noexcept {
@@ -21,6 +24,39 @@ ADVERB_FUNC void reregistration_attempt::explain(text_writer& writer) const noex
     writer.put("a zero-based region cannot change its memory");
   else
     explain_constant(writer, constant, rights);
+}
+
+/// Calls ibv_reg_mr_ex, which came with rdma-core 59, for memory or a dma-buf. Returns null and
+/// sets errno on failure.
+template <class Domain, class Handle, class Attributes>
+[[nodiscard]] ibv_mr* register_extended(Domain* domain, const registration_attempt& attempt,
+                                        Handle* handle, int file_descriptor, Attributes*) noexcept {
+  if constexpr (requires(Attributes attributes) { ibv_reg_mr_ex(domain, &attributes); }) {
+    // The bits of IBV_REG_MR_MASK_…, whose enumeration only later headers have.
+    constexpr std::uint64_t has_device_address = 1U << 0U;
+    constexpr std::uint64_t has_address = 1U << 1U;
+    constexpr std::uint64_t has_descriptor = 1U << 2U;
+    constexpr std::uint64_t has_offset = 1U << 3U;
+    constexpr std::uint64_t has_handle = 1U << 4U;
+    Attributes attributes{};
+    attributes.length = attempt.length;
+    attributes.access = static_cast<int>(attempt.rights.bits());
+    attributes.comp_mask = has_device_address | has_handle;
+    attributes.iova = attempt.device_address;
+    attributes.dmah = handle;
+    if (file_descriptor < 0) {
+      attributes.comp_mask |= has_address;
+      attributes.addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(attempt.address));
+    } else {
+      attributes.comp_mask |= has_descriptor | has_offset;
+      attributes.fd = file_descriptor;
+      attributes.fd_offset = attempt.address;
+    }
+    return ibv_reg_mr_ex(domain, &attributes);
+  } else {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
 }
 
 ADVERB_FUNC int reregistration_attempt::run() const noexcept {
@@ -161,6 +197,21 @@ ADVERB_FUNC memory_region memory_region::registered_at(protection_domain_ref dom
       [&] {
         return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length, device_address,
                                static_cast<unsigned>(native_rights(rights)));
+      },
+      policy);
+}
+
+ADVERB_FUNC memory_region
+memory_region::registered_with(const detail::registration_attempt& attempt, dma_handle_ref handle,
+                               int file_descriptor, on_failure policy) {
+  constexpr const char* verb = "ibv_reg_mr_ex";
+  if (!detail::check_present(policy, verb, handle.native_handle())) return {};
+  return made(
+      attempt, verb,
+      [&] {
+        return detail::register_extended(attempt.domain.native_handle(), attempt,
+                                         handle.native_handle(), file_descriptor,
+                                         static_cast<ibv_mr_init_attr*>(nullptr));
       },
       policy);
 }
