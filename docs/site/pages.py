@@ -32,12 +32,14 @@ def highlighted(code, language):
     return pygments.highlight(code, lexer, _FORMATTER)
 
 
+def breakable(name):
+    """Returns a name or a path as HTML, in which a line may end after `_`, `::`, `/` and `<`."""
+    return re.sub(r"(_+|::|/|&lt;)(?=.)", r"\1<wbr>", html.escape(name, quote=False))
+
+
 def code_span(code):
-    """Returns code within a sentence, in which a line may end after `_` and `::`."""
-    if not code:
-        return ""
-    text = re.sub(r"(_+|::)(?=.)", r"\1<wbr>", html.escape(code, quote=False))
-    return f"<code>{text}</code>"
+    """Returns code within a sentence."""
+    return f"<code>{breakable(code)}</code>" if code else ""
 
 
 def code_block(code, language):
@@ -149,4 +151,4 @@ def source_page(root, path):
     lines = highlighted(text, language).rstrip("\n").split("\n")
     numbered = "\n".join(f"<span id='L{number}' class='line'>{line}</span>"
                          for number, line in enumerate(lines, 1))
-    return f"<h1>{html.escape(path)}</h1>\n<pre class='code source'><code>{numbered}</code></pre>\n"
+    return f"<h1>{breakable(path)}</h1>\n<pre class='code source'><code>{numbered}</code></pre>\n"

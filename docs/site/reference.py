@@ -279,7 +279,7 @@ class Reference:
         entries = self.headers[header]
         summary = head_comment(self.root / "include/adverb" / header)
         source = relative(f"include/adverb/{header}.html", page)
-        parts = [f"<h1>{header}</h1>\n<p>{html.escape(summary)}</p>\n"]
+        parts = [f"<h1>{pages.breakable(header)}</h1>\n<p>{html.escape(summary)}</p>\n"]
         if "/detail/" not in header:  # headers of detail are for other headers only
             parts.append(pages.code_block(f"#include <adverb/{header}>", "cpp"))
         parts.append(f"<p class='source'><a href='{source}'>Source</a></p>\n")
@@ -293,21 +293,35 @@ class Reference:
         return "".join(parts)
 
     def index(self):
-        """Returns the HTML of the list of all names."""
+        """Returns the HTML of the list of all headers."""
         page = "reference/index.html"
-        parts = ["<h1>Reference</h1>\n<p>One page a header, and all names by folder. A program "
-                 "includes <code>&lt;adverb/adverb.hpp&gt;</code>, and "
+        parts = ["<h1>Reference</h1>\n<p>One page a header, and <a href='names.html'>all names</a>. A "
+                 "program includes <code>&lt;adverb/adverb.hpp&gt;</code>, and "
                  "<code>&lt;adverb/cm.hpp&gt;</code> for librdmacm.</p>\n"]
-        folder = None
-        for header, entries in self.headers.items():
-            if folder_of(header) != folder:
-                folder = folder_of(header)
-                parts.append(f"<h2 id='{folder}'>{folder}</h2>\n")
-            address = relative(self.address_of(header), page)
-            shown = [each for each in entries.values() if each.name not in CONVENTIONS]
-            parts.append(f"<h3 id='{header}'><a href='{address}'>{header}</a></h3>\n"
-                         f"{self._names(shown, address, page)}")
+        folders = {}
+        for header in self.headers:
+            folders.setdefault(folder_of(header), []).append(header)
+        for folder, headers in folders.items():
+            rows = [(f"<a href='{relative(self.address_of(header), page)}'>{pages.breakable(header)}</a>",
+                     html.escape(head_comment(self.root / "include/adverb" / header)))
+                    for header in headers]
+            parts.append(f"<h2 id='{folder}'>{folder}</h2>\n{names_table(rows)}")
         return "".join(parts)
+
+    def all_names(self):
+        """Returns the letters of the names, and the HTML of the list of all names by letter."""
+        letters = {}
+        for header, entries in self.headers.items():
+            for each in entries.values():
+                if each.name not in CONVENTIONS:
+                    address = f"{relative(self.address_of(header), 'reference/names.html')}#{each.anchor}"
+                    letters.setdefault(last_part(each.name)[0].lower(), []).append((each.name, address))
+        parts = ["<h1>All names</h1>\n"]
+        for letter, names in sorted(letters.items()):
+            items = "".join(f"<li><a href='{html.escape(address)}'>{pages.code_span(name)}</a></li>\n"
+                            for name, address in sorted(names, key=lambda each: last_part(each[0]).lower()))
+            parts.append(f"<h2 id='{letter}'>{html.escape(letter.upper())}</h2>\n<ul class='all'>{items}</ul>\n")
+        return sorted(letters), "".join(parts)
 
     def _names(self, entries, address, page):
         """Returns a table of names with the first sentences of their comments."""
@@ -341,7 +355,7 @@ class Reference:
             if text and signatures:
                 flush(pending)
                 pending = ""
-            signatures.append(self._signature(member, last_part(entry.name), page))
+            signatures.append(with_colours(self._signature(member, last_part(entry.name), page)))
             pending = pending or text
             texts.append(re.sub(r"<[^>]*>", "", text))
         plain = last_part(entry.name)
@@ -365,10 +379,9 @@ class Reference:
         title = f"{entry.scope}::{entry.name}" if level == 3 else entry.name
         self.sections.append((title, header, f"{page}#{entry.anchor}",
                               html.unescape(" ".join(texts))))
-        heading = html.escape(entry.name)
         anchor = html.escape(entry.anchor)
         return (f"<section class='entry level{level}'>\n"
-                f"<h{level} id='{anchor}'><code>{heading}</code></h{level}>\n"
+                f"<h{level} id='{anchor}'>{pages.code_span(entry.name)}</h{level}>\n"
                 f"{''.join(parts)}</section>\n")
 
     def _linked(self, element, page):
@@ -491,6 +504,29 @@ class Reference:
         if child.tag in simple:
             return f"<{simple[child.tag]}>{inner}</{simple[child.tag]}>"
         return {"ndash": "–", "mdash": "—", "nonbreakablespace": "\u00a0"}.get(child.tag, inner)
+
+
+# The words of a signature that have a colour, by the classes of Pygments.
+_WORDS = {
+    "k": "alignas auto class concept const consteval constexpr decltype default delete enum explicit false "
+         "friend namespace noexcept nullptr operator requires sizeof static struct template true typename using",
+    "kt": "bool char double float int long short signed unsigned void",
+}
+_CLASS_OF_WORD = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+
+
+def with_colours(signature):
+    """Returns the HTML of a signature with its keywords and numbers in colour, but for what has one."""
+    if "<span" in signature:
+        return signature
+
+    def coloured(match):
+        kind = "mi" if match[0][0].isdigit() else _CLASS_OF_WORD.get(match[0])
+        return f"<span class='{kind}'>{match[0]}</span>" if kind else match[0]
+
+    # Tags and character references stay as they are.
+    parts = re.split(r"(<[^>]*>|&\w+;)", signature)
+    return "".join(part if at % 2 else re.sub(r"\b\w+\b", coloured, part) for at, part in enumerate(parts))
 
 
 def with_names(member, names):

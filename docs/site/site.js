@@ -79,6 +79,18 @@ if (current) {
   list.scrollTop = current.offsetTop - list.clientHeight / 2;
 }
 
+// The headings of the page: closed where they stand above the text.
+
+const contents = document.querySelector("nav.contents details");
+const isNarrow = matchMedia("(max-width: 80rem)");
+
+function showContents() { contents.open = !isNarrow.matches; }
+
+if (contents) {
+  showContents();
+  isNarrow.addEventListener("change", showContents);
+}
+
 // The search: every word has to be in the title or the text of a section.
 
 const input = document.getElementById("search");
@@ -110,10 +122,14 @@ function score(title, text, words, query) {
   return sum - plain.length / 20;
 }
 
+// Begins and ends between two words.
 function excerpt(text, words) {
   const found = words.map(word => text.toLowerCase().indexOf(word)).filter(at => at >= 0);
-  const from = Math.max(0, Math.min(...found, text.length) - 60);
-  return (from > 0 ? "… " : "") + text.slice(from, from + 180);
+  let from = Math.max(0, Math.min(...found, text.length) - 60);
+  if (from > 0) from = text.indexOf(" ", from) + 1;
+  let end = Math.min(text.length, from + 180);
+  if (end < text.length) end = Math.max(text.lastIndexOf(" ", end), from + 1);
+  return (from > 0 ? "… " : "") + text.slice(from, end) + (end < text.length ? " …" : "");
 }
 
 function find() {

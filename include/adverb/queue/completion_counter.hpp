@@ -46,6 +46,7 @@ enum class counted_operation : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<counted_operation> = true;
+/// A set of operations.
 using counted_operations = flags<counted_operation>;
 
 /// Returns the name of an operation; empty for a bit that has none.
