@@ -142,8 +142,12 @@ class case_process {
       ::dup2(output[1], STDOUT_FILENO);
       ::dup2(output[1], STDERR_FILENO);
       for (const int end : {output[0], output[1], orders[1], results[0]}) ::close(end);
-      for (const int end : {orders[0], results[1]}) ::fcntl(end, F_SETFD, FD_CLOEXEC);
-      run(session, cases, orders[0], results[1]);
+      // A case may limit descriptors by their number, so these become the lowest.
+      const int lowest[2]{::fcntl(orders[0], F_DUPFD_CLOEXEC, 3),
+                          ::fcntl(results[1], F_DUPFD_CLOEXEC, 3)};
+      ::close(orders[0]);
+      ::close(results[1]);
+      run(session, cases, lowest[0], lowest[1]);
     }
     ::setpgid(process_, process_);
     running = process_;
@@ -295,9 +299,10 @@ void meet_the_other_host(int number) {
     meet_the_other_host(count);
     const auto begin = clock_type::now();
     if (!process) {
-      const auto next_source = std::find_if(
-          at, chosen.end(), [&](const test_case& each) { return each.source != at->source; });
-      process.emplace(session, std::span<const test_case>{at, together ? next_source : at + 1});
+      const auto end = std::find_if(at + 1, chosen.end(), [&](const test_case& each) {
+        return !together || at->alone || each.alone || each.source != at->source;
+      });
+      process.emplace(session, std::span<const test_case>{at, end});
     }
     const case_process::outcome result = process->run_next(count, limit);
     if (!result.status || process->ended()) process.reset();

@@ -24,6 +24,16 @@ TEST_CASE("skips") { skip("skips", "no reason"); }
 
 TEST_CASE("fails") { CHECK(false); }
 
+namespace {
+int run = 0;
+}
+
+TEST_CASE("is not alone") { CHECK(++run >= 1); }
+
+TEST_CASE("is alone", "[alone]") { CHECK(++run == 1); }
+
+TEST_CASE("is behind one that is alone") { CHECK(++run == 1); }
+
 TEST_CASE("role: asserts nothing", "[.]") {}
 
 TEST_CASE("hidden and asserts nothing", "[.]") {}
