@@ -20,6 +20,34 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
+/// The properties of a remote buffer that cannot be used.
+struct refused_buffer {
+  access_rights granted;
+  access_rights needed;
+  bool whole;
+  bool wraps;
+};
+
+/// Reports the first defect. By value, so that the caller keeps the properties in registers.
+[[gnu::cold, gnu::noinline]] inline void refuse_decoded(on_failure policy, refused_buffer buffer) {
+  const bool lacks_rights = !buffer.granted.contains(buffer.needed);
+  policy.report(lacks_rights ? EACCES : EPROTO, "remote_buffer::decode",
+                [&](failure_description& description) {
+                  if (lacks_rights)
+                    description.explain("the peer grants {}, but {} is needed",
+                                        {buffer.granted, buffer.needed});
+                  else
+                    description.explain(!buffer.whole
+                                            ? "the length is not a whole number of elements"
+                                        : buffer.wraps ? "the buffer wraps around the address space"
+                                                       : unaligned_for_atomics);
+                });
+}
+
+}  // namespace detail
+
 /// `size()` elements of `T` in the memory of a peer, for one-sided operations. The side that has
 /// the memory makes it with `memory_region::remote` and sends it as bytes; its peer decodes them.
 ///
@@ -133,20 +161,11 @@ class remote_buffer {
     const auto granted =
         access_rights::from_bits(detail::load_little_endian<20, std::uint32_t>(bytes));
 
-    if (!granted.contains(Rights)) {
-      policy.report(EACCES, "remote_buffer::decode", [&](failure_description& description) {
-        description.explain("the peer grants {}, but {} is needed", {granted, Rights});
-      });
-      return {};
-    }
-    const std::string_view defect =
-        length % sizeof(T) != 0                    ? "the length is not a whole number of elements"
-        : address + length < address               ? "the buffer wraps around the address space"
-        : !detail::is_aligned_for(Rights, address) ? detail::unaligned_for_atomics
-                                                   : "";
-    if (!defect.empty()) {
-      policy.report(EPROTO, "remote_buffer::decode",
-                    [&](failure_description& description) { description.explain(defect); });
+    const bool whole = length % sizeof(T) == 0;
+    const bool wraps = address + length < address;
+    if (!granted.contains(Rights) || !whole || wraps || !detail::is_aligned_for(Rights, address))
+        [[unlikely]] {
+      detail::refuse_decoded(policy, {granted, Rights, whole, wraps});
       return {};
     }
     policy.clear();

@@ -11,6 +11,8 @@
 #include <adverb/core/error.hpp>
 #include <adverb/core/failure.hpp>
 
+struct ibv_context;
+
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Fills in a failure. Called only if something failed, and the policy needs more than a code.
