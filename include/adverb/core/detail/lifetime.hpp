@@ -99,15 +99,16 @@ struct child_counts {
   }
 };
 
-/// The parents of an object; null for none. Not a std::vector, because its layout depends on how a
-/// unit is compiled (_GLIBCXX_DEBUG), and all units share the records that contain it.
+/// The parents of an object; null for none. If memory runs out, it has fewer. Not a std::vector,
+/// because its layout depends on how a unit is compiled (_GLIBCXX_DEBUG), and all units share the
+/// records that contain it.
 class noted_parents {
  public:
   noted_parents() noexcept = default;
-  noted_parents(const void* const* parents, std::size_t count);
-  noted_parents(std::initializer_list<const void*> parents)
+  noted_parents(const void* const* parents, std::size_t count) noexcept;
+  noted_parents(std::initializer_list<const void*> parents) noexcept
       : noted_parents{parents.begin(), parents.size()} {}
-  noted_parents(const noted_parents& other) : noted_parents{other.parents_, other.size_} {}
+  noted_parents(const noted_parents& other) noexcept : noted_parents{other.parents_, other.size_} {}
   noted_parents(noted_parents&& other) noexcept { swap(other); }
   noted_parents& operator=(noted_parents other) noexcept {
     swap(other);
@@ -115,7 +116,7 @@ class noted_parents {
   }
   ~noted_parents() { delete[] parents_; }
 
-  [[gnu::cold]] void push_back(const void* parent);
+  [[gnu::cold]] void push_back(const void* parent) noexcept;
 
   [[nodiscard]] const void* const* data() const noexcept { return parents_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -170,7 +171,7 @@ class live_objects {
   /// Returns the record of an object, or null.
   [[nodiscard]] live_object* find(const void* address) const noexcept;
 
-  [[nodiscard]] live_object& find_or_add(const void* address) {
+  [[nodiscard]] live_object& find_or_add(const void* address) noexcept {
     live_object* const found = find(address);
     return found != nullptr ? *found : add(address);
   }
@@ -187,7 +188,8 @@ class live_objects {
   }
 
  private:
-  [[nodiscard, gnu::cold]] live_object& add(const void* address);
+  /// Returns a record that is never found again if memory runs out.
+  [[nodiscard, gnu::cold]] live_object& add(const void* address) noexcept;
 
   [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
 
@@ -198,11 +200,16 @@ class live_objects {
     return buckets_[spread >> (64 - bits_)];
   }
 
-  void grow();
+  /// Stays as it is if memory runs out.
+  void grow() noexcept;
 
-  unsigned bits_ = 6;
+  static constexpr unsigned first_bits = 6;
+  unsigned bits_ = first_bits;
   std::size_t size_ = 0;
-  live_object** buckets_ = new live_object* [bucket_count()] {};
+  live_object* first_buckets_[std::size_t{1} << first_bits]{};
+  live_object** buckets_ = first_buckets_;
+  /// Takes what belongs to an object without a record. Nothing reads it.
+  live_object lost_{};
   static constexpr std::size_t max_spare = 64;
   live_object* spare_ = nullptr;
   std::size_t spare_count_ = 0;
@@ -235,8 +242,8 @@ class parent_visitor {
 /// Passes the parents of an object to a visitor.
 using list_parents_function = void (*)(const void* object, parent_visitor& parents) noexcept;
 
-/// The table of the lifetime checker. Thread safe. Aborts the program if memory for an entry runs
-/// out.
+/// The table of the lifetime checker. Thread safe. If memory for an entry runs out, the children of
+/// that object are not counted, and only the kernel refuses to destroy it before them.
 class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifetime_registry> {
  public:
   void add_child(const void* parent, object_kind kind) noexcept;

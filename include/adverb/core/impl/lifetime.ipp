@@ -2,22 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <adverb/core/detail/lifetime.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC noted_parents::noted_parents(const void* const* parents, std::size_t count)
-    : parents_{count == 0 ? nullptr : new const void*[count]}, size_{count}, capacity_{count} {
-  for (std::size_t index = 0; index < count; ++index) parents_[index] = parents[index];
+ADVERB_FUNC noted_parents::noted_parents(const void* const* parents, std::size_t count) noexcept
+    : parents_{count == 0 ? nullptr : new(std::nothrow) const void*[count]},
+      size_{parents_ == nullptr ? 0 : count},
+      capacity_{size_} {
+  for (std::size_t index = 0; index < size_; ++index) parents_[index] = parents[index];
 }
 
-[[gnu::noinline]] ADVERB_FUNC void noted_parents::push_back(const void* parent) {
+[[gnu::noinline]] ADVERB_FUNC void noted_parents::push_back(const void* parent) noexcept {
   if (size_ == capacity_) {
     noted_parents larger;
     larger.capacity_ = 2 * capacity_ + 4;
-    larger.parents_ = new const void*[larger.capacity_];
+    larger.parents_ = new (std::nothrow) const void*[larger.capacity_];
+    if (larger.parents_ == nullptr) return;
     for (const void* const each : *this) larger.parents_[larger.size_++] = each;
     swap(larger);
   }
@@ -36,12 +40,15 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   return object;
 }
 
-[[gnu::noinline]] ADVERB_FUNC live_object& live_objects::add(const void* address) {
+[[gnu::noinline]] ADVERB_FUNC live_object& live_objects::add(const void* address) noexcept {
   if (size_ == bucket_count()) grow();
-  live_object* const made = spare_ == nullptr ? new live_object : spare_;
-  if (made == spare_) {
+  live_object* made = spare_;
+  if (made != nullptr) {
     spare_ = made->next_in_bucket;
     --spare_count_;
+  } else {
+    made = new (std::nothrow) live_object;
+    if (made == nullptr) return lost_;
   }
   live_object*& bucket = bucket_of(address);
   made->address = address;
@@ -73,10 +80,12 @@ ADVERB_FUNC void live_objects::leave_to_parent() noexcept {
       each->is_of_child = false;
 }
 
-ADVERB_FUNC void live_objects::grow() {
+ADVERB_FUNC void live_objects::grow() noexcept {
   live_object** const smaller = buckets_;
   const std::size_t count = bucket_count();
-  buckets_ = new live_object*[2 * count]{};
+  live_object** const larger = new (std::nothrow) live_object*[2 * count]{};
+  if (larger == nullptr) return;
+  buckets_ = larger;
   ++bits_;
   for (std::size_t index = 0; index < count; ++index) {
     live_object* object = smaller[index];
@@ -88,7 +97,7 @@ ADVERB_FUNC void live_objects::grow() {
       object = next;
     }
   }
-  delete[] smaller;
+  if (smaller != first_buckets_) delete[] smaller;
 }
 
 ADVERB_FUNC void parent_visitor::add(const void* parent) noexcept {

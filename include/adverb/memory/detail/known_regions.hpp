@@ -85,7 +85,7 @@ class [[gnu::visibility("default")]] known_regions : public side_table<known_reg
   }
   /// Returns the slot of a region, or null. Called under the lock.
   [[nodiscard]] slot* find(const ibv_mr* region) noexcept;
-  /// Returns an unused slot of a bucket. Called under the lock.
+  /// Returns an unused slot of a bucket, or `lost_` if memory runs out. Called under the lock.
   [[nodiscard]] slot& unused_in(slot& bucket) noexcept;
 
   static constexpr std::size_t kept = 1024;
@@ -93,6 +93,8 @@ class [[gnu::visibility("default")]] known_regions : public side_table<known_reg
   /// The slots of the regions that went last.
   std::array<slot*, kept> gone_{};
   std::size_t gone_count_ = 0;
+  /// Takes a region without a slot. It is in no bucket, so the region is not judged.
+  slot lost_{};
 };
 
 /// Terminates the program if an element that is about to be posted has a flaw.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <new>
+
 #include <adverb/core/ids.hpp>
 #include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/detail/known_regions.hpp>
@@ -68,7 +70,8 @@ ADVERB_FUNC known_regions::slot& known_regions::unused_in(slot& bucket) noexcept
   slot* last = &bucket;
   for (slot* each = last; each != nullptr; last = each, each = each->next())
     if (each->read().context == nullptr) return *each;
-  slot* const added = new slot;
+  slot* const added = new (std::nothrow) slot;
+  if (added == nullptr) return lost_;
   last->append(added);
   return *added;
 }
