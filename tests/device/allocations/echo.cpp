@@ -21,12 +21,14 @@
 namespace {
 
 std::size_t allocated = 0;
+bool has_memory = true;
 
 }  // namespace
 
 // The forms for arrays call these. The address sanitizer has each form that is not replaced.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocated;
+  if (!has_memory) return nullptr;
   return std::malloc(size == 0 ? 1 : size);
 }
 void* operator new(std::size_t size) {
@@ -110,6 +112,27 @@ asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connect
 }
 
 }  // namespace
+
+TEST_CASE("Tasks that fail for lack of memory end the run of their loop, and not the program") {
+  async::event_loop loop;
+  for (int task = 0; task < 3; ++task)
+    loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(loop, std::chrono::milliseconds{1});
+      has_memory = false;
+      const std::vector<char> too_much(64);
+    });
+  int caught = 0;
+  for (bool has_ended = false; !has_ended;) {
+    try {
+      loop.run();
+      has_ended = true;
+    } catch (const std::bad_alloc&) {
+      has_memory = true;
+      ++caught;
+    }
+  }
+  CHECK(caught >= 1);
+}
 
 TEST_CASE("Echoing tasks allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const async::waiting way :

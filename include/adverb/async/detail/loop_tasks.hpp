@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -54,13 +55,28 @@ class loop_tasks {
   [[nodiscard]] static async::task<void> run_and_report(async::task<void> started,
                                                         std::unique_ptr<task_end> on_end);
 
-  [[nodiscard]] bool has_exception() const noexcept { return !exceptions_.empty(); }
-  /// Keeps the exception that is being handled.
-  void keep_exception() noexcept { exceptions_.push_back(std::current_exception()); }
+  [[nodiscard]] bool has_exception() const noexcept { return oldest_ != nullptr; }
+  /// Keeps the exception that is being handled. Without memory, it keeps the oldest only, which may
+  /// be the lack of memory itself.
+  void keep_exception() noexcept {
+    if (oldest_ == nullptr) {
+      oldest_ = std::current_exception();
+      return;
+    }
+#if defined(__cpp_exceptions)
+    try {
+      others_.push_back(std::current_exception());
+    } catch (const std::bad_alloc&) {
+    }
+#endif
+  }
   /// Throws the oldest exception. There must be one.
   [[noreturn]] void rethrow_first() {
-    const std::exception_ptr first = std::move(exceptions_.front());
-    exceptions_.erase(exceptions_.begin());
+    const std::exception_ptr first = std::exchange(oldest_, nullptr);
+    if (!others_.empty()) {
+      oldest_ = std::move(others_.front());
+      others_.erase(others_.begin());
+    }
     std::rethrow_exception(first);
   }
 
@@ -70,8 +86,9 @@ class loop_tasks {
 
   /// The outermost frames of the tasks, the newest first.
   async::waiter_list roots_;
-  /// The oldest first.
-  std::vector<std::exception_ptr> exceptions_;
+  std::exception_ptr oldest_;
+  /// The next oldest first.
+  std::vector<std::exception_ptr> others_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
