@@ -192,10 +192,10 @@ TEST_CASE_METHOD(fixture, "A completion counter is attached to a queue pair",
   CHECK(operations == 0b10'0001);
 
   const auto refused = [&](int error) {
-    return reported(
-               [error] { failing = error; },
-               [&](auto&... policy) { counter.attach(pair, counted_operation::read, policy...); })
-        .explanation();
+    return std::string{
+        reported([error] { failing = error; },
+                 [&](auto&... policy) { counter.attach(pair, counted_operation::read, policy...); })
+            .explanation()};
   };
   CHECK(refused(EBUSY) == "the pair counts one of the operations in another counter");
   CHECK(refused(EOPNOTSUPP) == "made0 has no completion counters of these operations");
