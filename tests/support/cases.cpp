@@ -27,6 +27,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -79,15 +80,16 @@ struct test_case {
 
 /// The cases that are not hidden, in the order of their sources.
 [[nodiscard]] std::vector<test_case> all_cases() {
-  std::vector<test_case> cases;
+  std::map<std::string, std::vector<test_case>> by_source;
   for (const auto& each : Catch::getRegistryHub().getTestCaseRegistry().getAllTests()) {
     const auto& info = each.getTestCaseInfo();
     if (info.isHidden()) continue;
+    const std::string source = source_of(info.lineInfo.file);
     const bool alone = info.tagsAsString().find("[alone]") != std::string::npos;
-    cases.push_back({source_of(info.lineInfo.file), info.name, alone});
+    by_source[source].push_back({source, info.name, alone});
   }
-  std::stable_sort(cases.begin(), cases.end(),
-                   [](const auto& one, const auto& other) { return one.source < other.source; });
+  std::vector<test_case> cases;
+  for (const auto& [source, all] : by_source) cases.insert(cases.end(), all.begin(), all.end());
   return cases;
 }
 
