@@ -68,11 +68,19 @@ inline constexpr std::string_view optional_verbs =
 
 /// Returns the feature of a verb; empty for a verb that every device has.
 [[nodiscard, gnu::cold]] constexpr std::string_view feature_of(std::string_view verb) noexcept {
-  for (std::size_t index = 0;; index += 2) {
-    const std::string_view each = listed_name(optional_verbs, index);
-    if (each == verb) return listed_name(optional_verbs, index + 1);
-    if (each.empty()) return {};
+  // One pass, because Clang limits the steps of a constant expression.
+  std::string_view rest = optional_verbs;
+  const auto next = [&rest] {
+    const std::string_view name = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(name.size() < rest.size() ? name.size() + 1 : rest.size());
+    return name;
+  };
+  while (!rest.empty()) {
+    const std::string_view each = next();
+    const std::string_view feature = next();
+    if (each == verb) return feature;
   }
+  return {};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
