@@ -285,12 +285,19 @@ class Reference:
         parts.append(f"<p class='source'><a href='{source}'>Source</a></p>\n")
         self.sections.append((header, "Reference", page, summary))
         if len(entries) > 1:
-            parts.append(self._names(entries.values(), "", page))
+            parts.append(self._names(entries.values(), page))
         for entry in entries.values():
             parts.append(self._entry(entry, page, header, 2))
             for member in entry.entries.values():
                 parts.append(self._entry(member, page, header, 3))
         return "".join(parts)
+
+    def folders(self):
+        """Returns the headers by folder, in order."""
+        folders = {}
+        for header in self.headers:
+            folders.setdefault(folder_of(header), []).append(header)
+        return folders
 
     def index(self):
         """Returns the HTML of the list of all headers."""
@@ -298,10 +305,7 @@ class Reference:
         parts = ["<h1>Reference</h1>\n<p>One page a header, and <a href='names.html'>all names</a>. A "
                  "program includes <code>&lt;adverb/adverb.hpp&gt;</code>, and "
                  "<code>&lt;adverb/cm.hpp&gt;</code> for librdmacm.</p>\n"]
-        folders = {}
-        for header in self.headers:
-            folders.setdefault(folder_of(header), []).append(header)
-        for folder, headers in folders.items():
+        for folder, headers in self.folders().items():
             rows = [(f"<a href='{relative(self.address_of(header), page)}'>{pages.breakable(header)}</a>",
                      html.escape(head_comment(self.root / "include/adverb" / header)))
                     for header in headers]
@@ -323,9 +327,9 @@ class Reference:
             parts.append(f"<h2 id='{letter}'>{html.escape(letter.upper())}</h2>\n<ul class='all'>{items}</ul>\n")
         return sorted(letters), "".join(parts)
 
-    def _names(self, entries, address, page):
+    def _names(self, entries, page):
         """Returns a table of names with the first sentences of their comments."""
-        return names_table((f"<a href='{address}#{html.escape(each.anchor)}'>"
+        return names_table((f"<a href='#{html.escape(each.anchor)}'>"
                             f"{pages.code_span(each.name)}</a>", self._brief(each, page))
                            for each in entries)
 

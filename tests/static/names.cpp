@@ -165,15 +165,10 @@ static_assert(name_of(static_cast<object_kind>(detail::object_kinds - 1)) != "ob
 // limits the steps of an evaluation.
 constexpr bool verbs_are_in_order() {
   string_view rest = detail::optional_verbs;
-  const auto next = [&rest] {
-    const string_view name = rest.substr(0, rest.find('|'));
-    rest.remove_prefix(name.size() < rest.size() ? name.size() + 1 : rest.size());
-    return name;
-  };
   string_view before;
   while (!rest.empty()) {
-    const string_view verb = next();
-    if (verb <= before || next().empty()) return false;
+    const string_view verb = detail::take_listed_name(rest);
+    if (verb <= before || detail::take_listed_name(rest).empty()) return false;
     before = verb;
   }
   return before == "ibv_set_ece";

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -13,6 +12,8 @@
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
+
+#include "made_device.hpp"
 
 using namespace adverb;
 
@@ -28,14 +29,8 @@ std::uint32_t operations = 0;
 
 int result_of(bool is_valid) { return failing != 0 ? failing : is_valid ? 0 : EINVAL; }
 
-struct fixture {
-  ibv_device native_device{};
-  ibv_context native_context{};
-  context_ref context{&native_context};
-
+struct fixture : made_device {
   fixture() {
-    std::strcpy(native_device.name, "made0");
-    native_context.device = &native_device;
     failing = destroyed = 0;
     only_counter = {};
     values[0] = values[1] = 0;
@@ -47,10 +42,7 @@ struct fixture {
 
 extern "C" {
 ibv_comp_cntr* ibv_create_comp_cntr(ibv_context* context, ibv_comp_cntr_init_attr* attributes) {
-  if (failing != 0) {
-    errno = failing;
-    return nullptr;
-  }
+  if (failing != 0) return failed<ibv_comp_cntr*>(nullptr, failing);
   CHECK(attributes->comp_mask == 0);
   CHECK(attributes->flags == 0);
   counted_type = attributes->type;

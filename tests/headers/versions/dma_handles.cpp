@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,8 @@
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
+
+#include "made_device.hpp"
 
 using namespace adverb;
 
@@ -27,33 +28,15 @@ int freed = 0;
 ibv_dmah_init_attr hints;
 ibv_mr_init_attr registered;
 
-/// A call of the provider that fails: sets errno and returns the result.
-template <class Result>
-Result failed(Result result) {
-  errno = failing;
-  return result;
-}
-
-struct fixture {
-  ibv_device native_device{};
-  ibv_context native_context{};
-  ibv_pd native_domain{};
-  context_ref context{&native_context};
-  protection_domain_ref domain{&native_domain};
-
-  fixture() {
-    std::strcpy(native_device.name, "made0");
-    native_context.device = &native_device;
-    native_domain.context = &native_context;
-    failing = freed = 0;
-  }
+struct fixture : made_device {
+  fixture() { failing = freed = 0; }
 };
 
 }  // namespace
 
 extern "C" {
 ibv_dmah* ibv_alloc_dmah(ibv_context* context, ibv_dmah_init_attr* attributes) {
-  if (failing != 0) return failed<ibv_dmah*>(nullptr);
+  if (failing != 0) return failed<ibv_dmah*>(nullptr, failing);
   hints = *attributes;
   only_handle.context = context;
   return &only_handle;
@@ -65,7 +48,7 @@ int ibv_dealloc_dmah(ibv_dmah* handle) {
   return 0;
 }
 ibv_mr* ibv_reg_mr_ex(ibv_pd* domain, ibv_mr_init_attr* attributes) {
-  if (failing != 0) return failed<ibv_mr*>(nullptr);
+  if (failing != 0) return failed<ibv_mr*>(nullptr, failing);
   registered = *attributes;
   only_region = {};
   only_region.pd = domain;
@@ -75,7 +58,7 @@ ibv_mr* ibv_reg_mr_ex(ibv_pd* domain, ibv_mr_init_attr* attributes) {
   only_region.lkey = 0x44;
   return &only_region;
 }
-int ibv_dm_export_dmabuf_fd(ibv_dm*) { return failing != 0 ? failed(-1) : 9; }
+int ibv_dm_export_dmabuf_fd(ibv_dm*) { return failing != 0 ? failed(-1, failing) : 9; }
 
 // No device is behind the context.
 int ibv_dereg_mr(ibv_mr*) { return 0; }

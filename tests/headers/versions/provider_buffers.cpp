@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +15,8 @@
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
+
+#include "made_device.hpp"
 
 using namespace adverb;
 
@@ -42,23 +43,8 @@ int allocated = 0;
 int freed = 0;
 registered last;
 
-/// A call of the provider that fails: sets errno and returns the result.
-template <class Result>
-Result failed(Result result, int error) {
-  errno = error;
-  return result;
-}
-
-struct fixture {
-  ibv_device native_device{};
-  ibv_context native_context{};
-  ibv_pd native_domain{};
-  protection_domain_ref domain{&native_domain};
-
+struct fixture : made_device {
   fixture() {
-    std::strcpy(native_device.name, "made0");
-    native_context.device = &native_device;
-    native_domain.context = &native_context;
     failing = allocated = freed = 0;
     only_buffer.descriptor = -1;
   }

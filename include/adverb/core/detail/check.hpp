@@ -180,11 +180,11 @@ bool check_entry(on_failure policy, const char* verb, int result, const Describe
 /// Returns the context of an object whose C struct only later headers of rdma-core define; null
 /// with other headers, which cannot create one.
 template <class Object>
-[[nodiscard]] auto* context_of([[maybe_unused]] Object* object) noexcept {
+[[nodiscard]] ibv_context* context_of([[maybe_unused]] Object* object) noexcept {
   if constexpr (requires { object->context; })
     return object->context;
   else
-    return static_cast<ibv_context*>(nullptr);
+    return nullptr;
 }
 
 /// Explains that the headers of rdma-core lack a function.

@@ -66,18 +66,20 @@ inline constexpr std::string_view optional_verbs =
   return error == EOPNOTSUPP || error == ENOSYS;
 }
 
+/// Takes the first name off a list.
+[[nodiscard]] constexpr std::string_view take_listed_name(std::string_view& rest) noexcept {
+  const std::string_view name = rest.substr(0, rest.find('|'));
+  rest.remove_prefix(name.size() < rest.size() ? name.size() + 1 : rest.size());
+  return name;
+}
+
 /// Returns the feature of a verb; empty for a verb that every device has.
 [[nodiscard, gnu::cold]] constexpr std::string_view feature_of(std::string_view verb) noexcept {
   // One pass, because Clang limits the steps of a constant expression.
   std::string_view rest = optional_verbs;
-  const auto next = [&rest] {
-    const std::string_view name = rest.substr(0, rest.find('|'));
-    rest.remove_prefix(name.size() < rest.size() ? name.size() + 1 : rest.size());
-    return name;
-  };
   while (!rest.empty()) {
-    const std::string_view each = next();
-    const std::string_view feature = next();
+    const std::string_view each = take_listed_name(rest);
+    const std::string_view feature = take_listed_name(rest);
     if (each == verb) return feature;
   }
   return {};
