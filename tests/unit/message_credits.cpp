@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <iostream>
 #include <string>
 #include <unordered_set>
@@ -29,7 +28,7 @@ struct end {
   std::uint32_t messages_left;
   std::uint32_t controls_left;
   std::uint32_t probes_left;
-  std::deque<message_frame> arriving{};
+  std::vector<message_frame> arriving{};
 
   end(std::uint32_t receives, std::uint32_t of_peer, std::uint32_t messages, std::uint32_t controls,
       std::uint32_t probes)
@@ -102,7 +101,7 @@ struct pair_of_ends {
     end& self = ends[side];
     if (self.arriving.empty()) return false;
     const message_frame received = self.arriving.front();
-    self.arriving.pop_front();
+    self.arriving.erase(self.arriving.begin());
     // The receiver is not ready, or the peer is taken for an offender.
     is_broken = is_broken || self.posted == 0 || !self.counts.receive(received);
     --self.posted;
@@ -141,16 +140,18 @@ outcome explore(const pair_of_ends& start) {
     open.pop_back();
     ++found.states;
     bool can_act = false;
+    pair_of_ends next = state;
     for (std::size_t side = 0; side < 2; ++side)
       for (const auto step : {&pair_of_ends::act, &pair_of_ends::probe, &pair_of_ends::send_message,
                               &pair_of_ends::receive, &pair_of_ends::give_back}) {
-        pair_of_ends next = state;
+        // A step that cannot be taken changes nothing.
         if (!(next.*step)(side)) continue;
         if (step != &pair_of_ends::give_back) can_act = true;
         if (next.is_broken)
           ++found.not_ready;
         else if (seen.insert(next.key()).second)
-          open.push_back(std::move(next));
+          open.push_back(next);
+        next = state;
       }
     std::uint32_t messages = 0;
     std::uint32_t controls = 0;

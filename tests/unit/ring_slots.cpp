@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <deque>
 #include <random>
-#include <set>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <adverb/remote/detail/ring_slots.hpp>
@@ -120,11 +121,22 @@ struct two_sides {
 }
 
 struct exploration {
-  std::set<std::string> seen;
+  std::unordered_set<std::string> seen;
   std::uint32_t most_entries = 0;
   std::size_t wrong = 0;
   std::size_t stuck = 0;
 
+  void explore(const two_sides& start) {
+    seen.insert(name_of(start));
+    std::vector<two_sides> open{start};
+    while (!open.empty()) {
+      const two_sides at = std::move(open.back());
+      open.pop_back();
+      go_on_from(at, open);
+    }
+  }
+
+ private:
   /// An earlier use of a slot is refused.
   void repeat(const two_sides& at, ring_place place) {
     const ring_place before{.slot = place.slot,
@@ -138,14 +150,13 @@ struct exploration {
       ++wrong;
   }
 
-  void explore(const two_sides& at) {
-    if (!seen.insert(name_of(at)).second) return;
+  void go_on_from(const two_sides& at, std::vector<two_sides>& open) {
     if (!at.has_every_slot()) ++wrong;
     if (at.is_stuck()) ++stuck;
     const auto then = [&](const auto& action) {
       two_sides next = at;
       if (!action(next)) ++wrong;
-      explore(next);
+      if (seen.insert(name_of(next)).second) open.push_back(std::move(next));
     };
     if (at.writer.free() != 0 && at.published + at.claims.size() < most_entries)
       then([](two_sides& next) {

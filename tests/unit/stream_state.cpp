@@ -6,12 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -110,7 +109,7 @@ struct end {
   /// The first packet of the peer arrives.
   void arrive(end& peer) {
     const packet first = peer.network.front();
-    peer.network.pop_front();
+    peer.network.erase(peer.network.begin());
     ++peer.acknowledged;
     must_wait = false;
     stream_target& entry = list.at(state.entry());
@@ -131,7 +130,7 @@ struct end {
       is_signaled = first.is_signaled;
       outstanding -= first.requests;
       std::fill_n(send_buffer.begin() + first.source, first.bytes, 0);
-      posted.pop_front();
+      posted.erase(posted.begin());
       --acknowledged;
     }
     state.completed(outstanding);
@@ -147,21 +146,29 @@ struct end {
 
   [[nodiscard]] std::string name() const {
     std::string name;
-    const auto add = [&](std::uint64_t number) { name += std::to_string(number) + ' '; };
+    const auto add = [&](std::uint64_t number) {
+      name.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    add(network.size());
     for (const packet& each : network) add(each.message);
-    name += '|';
+    add(posted.size());
     for (const auto& each : posted) add(each.requests * 2 + (each.is_signaled ? 1 : 0));
-    name += '|';
     for (const std::uint64_t each :
          {std::uint64_t{acknowledged}, std::uint64_t{written}, std::uint64_t{read},
           std::uint64_t{notices}, std::uint64_t{unsignaled}, std::uint64_t{state.readable()},
-          std::uint64_t{state.buffers()}, std::uint64_t{state.is_shut_down()},
-          std::uint64_t{state.has_peer_shut_down()}, std::uint64_t{state.owes_notice()}})
+          std::uint64_t{state.buffers()}, std::uint64_t{state.entry()}, std::uint64_t{must_wait},
+          std::uint64_t{state.is_shut_down()}, std::uint64_t{state.has_peer_shut_down()},
+          std::uint64_t{state.owes_notice()}})
       add(each);
     for (const stream_target& each : list) add(each.length);
     // The writes that are possible now.
     stream_state rest = state;
-    while (const std::uint32_t length = rest.write(1).target.length) add(length);
+    std::uint64_t writes = 0;
+    while (rest.write(1).target.length != 0) ++writes;
+    add(writes);
+    // The notice after the one that is due now.
+    rest = state;
+    for (int each = 0; each != 3; ++each) add(rest.notice() ? rest.owes_notice() : 2);
     return name;
   }
 
@@ -181,8 +188,8 @@ struct end {
   /// 1 for each byte in use.
   std::vector<char> send_buffer;
   std::array<stream_target, stream_limits::list_size> list{};
-  std::deque<packet> network;
-  std::deque<posted_message> posted;
+  std::vector<packet> network;
+  std::vector<posted_message> posted;
   std::uint32_t acknowledged = 0;
   std::uint32_t outstanding = 0;
   std::uint32_t unsignaled = 0;
@@ -196,7 +203,7 @@ struct end {
 struct two_ends {
   std::array<end, 2> ends;
 
-  [[nodiscard]] std::string name() const { return ends[0].name() + '/' + ends[1].name(); }
+  [[nodiscard]] std::string name() const { return ends[0].name() + ends[1].name(); }
   [[nodiscard]] bool is_wrong() const { return ends[0].is_wrong || ends[1].is_wrong; }
   /// Returns true if both have everything, and the end of the other.
   [[nodiscard]] bool is_done() const {
@@ -209,47 +216,59 @@ struct two_ends {
 };
 
 struct exploration {
-  std::set<std::string> seen;
+  std::unordered_set<std::string> seen;
   std::size_t wrong = 0;
   std::size_t stuck = 0;
   std::size_t done = 0;
 
-  void explore(const two_ends& at) {
-    if (!seen.insert(at.name()).second) return;
+  void explore(const two_ends& start) {
+    seen.insert(start.name());
+    std::vector<two_ends> open{start};
+    while (!open.empty()) {
+      const two_ends at = std::move(open.back());
+      open.pop_back();
+      go_on_from(at, open);
+    }
+  }
+
+ private:
+  void go_on_from(const two_ends& at, std::vector<two_ends>& open) {
     if (at.is_wrong()) {
       ++wrong;
       return;
     }
     bool goes_on = false;
+    two_ends next = at;
+    // An action that cannot be taken changes nothing.
     const auto then = [&](const auto& action) {
-      two_ends next = at;
-      if (!action(next)) return;
+      if (!action()) return;
       goes_on = true;
-      explore(next);
+      if (seen.insert(next.name()).second) open.push_back(next);
+      next = at;
     };
     for (const std::size_t which : {0U, 1U}) {
       const end& here = at.ends[which];
       const std::size_t other = 1 - which;
       if (here.written != here.to_write)
-        then([&](two_ends& next) { return next.ends[which].write(next.ends[other], 100); });
+        then([&] { return next.ends[which].write(next.ends[other], 100); });
       else if (!here.state.is_shut_down())
-        then([&](two_ends& next) {
+        then([&] {
           next.ends[which].state.shut_down();
           return true;
         });
-      then([&](two_ends& next) { return next.ends[which].notify(next.ends[other]); });
+      then([&] { return next.ends[which].notify(next.ends[other]); });
       if (!here.network.empty())
-        then([&](two_ends& next) {
+        then([&] {
           next.ends[other].arrive(next.ends[which]);
           return true;
         });
       if (here.can_complete())
-        then([&](two_ends& next) {
+        then([&] {
           next.ends[which].complete();
           return true;
         });
       if (here.state.readable() != 0)
-        then([&](two_ends& next) {
+        then([&] {
           next.ends[which].take(1);
           return true;
         });
