@@ -510,21 +510,24 @@ TEST_CASE("A write of two requests is over when both have completed") {
   CHECK(state.write(1).target.length == 1);
 }
 
-TEST_CASE("A disconnect follows the shutdown, unless both sides have shut down") {
+TEST_CASE("A disconnect follows the shutdown, whatever the peer has sent") {
   const auto next = [](stream_state& state) {
     return state.notice().value_or(stream_notice{}).message;
   };
-  for (const bool has_peer_shut_down : {false, true}) {
+  // Nothing, its shutdown, its disconnect.
+  for (const std::optional<std::uint32_t> of_peer :
+       {std::optional<std::uint32_t>{}, std::optional{2U}, std::optional{0U}}) {
+    CAPTURE(of_peer.value_or(9));
     stream_state state = attacked();
     REQUIRE(next(state) == credits(16));
-    if (has_peer_shut_down) REQUIRE(state.arrive(control(2), 0, {}) == stream_violation::none);
+    if (of_peer) REQUIRE(state.arrive(control(*of_peer), 0, {}) == stream_violation::none);
     state.shut_down();
     state.shut_down();
     CHECK(next(state) == control(2));
     CHECK_FALSE(state.owes_notice());
     state.disconnect();
-    CHECK(state.owes_notice() == !has_peer_shut_down);
-    if (!has_peer_shut_down) CHECK(next(state) == control(0));
+    CHECK(next(state) == control(0));
+    CHECK_FALSE(state.owes_notice());
     CHECK_FALSE(state.has_finished());
     state.completed(0);
     CHECK(state.has_finished());

@@ -16,6 +16,7 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -330,21 +331,22 @@ TEST_CASE("A message is read as text and as a value", "[ibv_post_recv]") {
   CHECK(why.explanation() == "the message has 4 bytes, and the type has 8");
 }
 
-TEST_CASE("A loop that cannot be created leaks no descriptor",
-          "[rdma_create_event_channel][optional]") {
-#if defined(__SANITIZE_ADDRESS__)
-  skip("a loop that cannot be created", "the undefined-behaviour sanitizer needs a descriptor");
-#endif
+TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_event_channel]") {
   {
     const async::event_loop first;
   }
+  // The undefined-behaviour sanitizer needs a descriptor when it first checks a category.
+  CHECK_FALSE(std::system_category() == std::generic_category());
+  CHECK_FALSE(std::generic_category() == std::system_category());
   const int before = descriptors();
   rlimit old{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  const int lowest = ::dup(STDIN_FILENO);
+  REQUIRE(lowest >= 0);
+  ::close(lowest);
   int failures = 0;
   for (int more = 0; more < 8; ++more) {
-    // `descriptors` counts ., .. and its own.
-    const rlimit few{static_cast<rlim_t>(before - 3 + more), old.rlim_max};
+    const rlimit few{static_cast<rlim_t>(lowest + more), old.rlim_max};
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
     try {
       const async::event_loop loop;

@@ -120,10 +120,10 @@ class stream_state {
   void shut_down() noexcept {
     if (!is_shut_down()) is_shut_down_ = must_shut_down_ = true;
   }
-  /// No write follows, and nothing that the peer writes is read.
+  /// No write follows, and nothing that the peer writes is read. The peer learns it even if it has
+  /// said the same: the acknowledgement of its own message may be lost when the connection ends.
   void disconnect() noexcept {
-    if (std::exchange(is_disconnected_, true) || is_over()) return;
-    must_disconnect_ = true;
+    if (!std::exchange(is_disconnected_, true)) must_disconnect_ = true;
   }
   /// Returns true once no write may follow.
   [[nodiscard]] bool is_shut_down() const noexcept { return is_shut_down_ || is_disconnected_; }
@@ -187,10 +187,6 @@ class stream_state {
     return notices_ + requests <= stream_limits::notices;
   }
   [[nodiscard]] bool owes_credits() const noexcept;
-  /// Returns true if neither side writes any more.
-  [[nodiscard]] bool is_over() const noexcept {
-    return is_peer_gone_ || (is_shut_down_ && !must_shut_down_ && is_peer_shut_down_);
-  }
   [[nodiscard]] stream_violation take_data(std::uint32_t length) noexcept;
   [[nodiscard]] stream_violation take_credits(std::uint16_t limit,
                                               const stream_target* named) noexcept;
