@@ -120,8 +120,8 @@ class stream_state {
   void shut_down() noexcept {
     if (!is_shut_down()) is_shut_down_ = must_shut_down_ = true;
   }
-  /// No write follows, and nothing that the peer writes is read. The peer is told, even if it has
-  /// said the same.
+  /// No write follows, and nothing that the peer writes is read. A notice is due even if that of
+  /// the peer has arrived.
   void disconnect() noexcept {
     if (!std::exchange(is_disconnected_, true)) must_disconnect_ = true;
   }
