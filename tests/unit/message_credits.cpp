@@ -6,12 +6,12 @@
 #include <cstring>
 #include <iostream>
 #include <string>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include <adverb/messages/detail/message_credits.hpp>
 #include <support/catch.hpp>
+
+#include "every_state.hpp"
 
 using adverb::detail::message_credits;
 using adverb::detail::message_frame;
@@ -133,12 +133,7 @@ struct outcome {
 /// messages although the programs hold none.
 outcome explore(const pair_of_ends& start) {
   outcome found;
-  std::unordered_set<std::string> seen{start.key()};
-  std::vector<pair_of_ends> open{start};
-  while (!open.empty()) {
-    const pair_of_ends state = std::move(open.back());
-    open.pop_back();
-    ++found.states;
+  const auto visit = [&](const pair_of_ends& state, const auto& add) {
     bool can_act = false;
     pair_of_ends next = state;
     for (std::size_t side = 0; side < 2; ++side)
@@ -149,8 +144,8 @@ outcome explore(const pair_of_ends& start) {
         if (step != &pair_of_ends::give_back) can_act = true;
         if (next.is_broken)
           ++found.not_ready;
-        else if (seen.insert(next.key()).second)
-          open.push_back(next);
+        else
+          add(next);
         next = state;
       }
     std::uint32_t messages = 0;
@@ -162,7 +157,8 @@ outcome explore(const pair_of_ends& start) {
       held += each.held;
     }
     if (!can_act && (controls != 0 || (messages != 0 && held == 0))) ++found.stuck;
-  }
+  };
+  found.states = models::visit_every_state(start, &pair_of_ends::key, visit);
   return found;
 }
 

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include <support/catch.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/resources.hpp"
 
 using namespace async_test;
 using namespace std::chrono_literals;
@@ -30,14 +30,6 @@ using namespace std::chrono_literals;
 namespace {
 
 /// Returns the number of descriptors of this process.
-int descriptors() {
-  int count = 0;
-  DIR* const folder = ::opendir("/proc/self/fd");
-  while (::readdir(folder) != nullptr) ++count;
-  ::closedir(folder);
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("An event resumes every task that waits for it", "[rdma_create_event_channel]") {
@@ -338,7 +330,7 @@ TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_eve
   // The undefined-behaviour sanitizer needs a descriptor when it first checks a category.
   CHECK_FALSE(std::system_category() == std::generic_category());
   CHECK_FALSE(std::generic_category() == std::system_category());
-  const int before = descriptors();
+  const std::size_t before = open_files();
   rlimit old{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
   const int lowest = ::dup(STDIN_FILENO);
@@ -354,7 +346,7 @@ TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_eve
       ++failures;
     }
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
-    CHECK(descriptors() == before);
+    CHECK(open_files() == before);
   }
   CHECK(failures >= 3);
 }

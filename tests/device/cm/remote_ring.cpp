@@ -22,6 +22,7 @@
 #include <support/skip.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/remote_ends.hpp"
 
 using namespace async_test;
 
@@ -53,25 +54,6 @@ constexpr async::connection_options with_few_sends = [] {
   few.max_send_wr = 4;
   return few;
 }();
-
-async::task<> send_bytes(const async::connection& to, std::span<const std::byte> bytes) {
-  const async::loop_memory memory = to.memory(bytes.size());
-  std::ranges::copy(bytes, memory.bytes().begin());
-  co_await to.send(memory.buffer());
-}
-
-/// Sends a description, when the writer's side has sent a message: over iWARP, the connecting side
-/// is the first to send.
-async::task<> describe_to(const async::connection& writer, const ring_description& ring) {
-  const async::message question = co_await writer.next();
-  co_await send_bytes(writer, ring.encode());
-}
-async::task<ring_description> ask_for_ring(const async::connection& reader) {
-  constexpr std::byte question[1]{};
-  co_await send_bytes(reader, question);
-  const async::message answer = co_await reader.next();
-  co_return ring_description::decode(answer.bytes().first<ring_description::encoded_size>());
-}
 
 /// Reads numbered records from a ring to its end.
 async::task<> read_all(const async::connection& writer, std::uint32_t slots, std::uint64_t& read,

@@ -23,6 +23,7 @@
 
 #include "cm/async_side.hpp"
 #include "cm/child_process.hpp"
+#include "cm/remote_ends.hpp"
 
 using namespace async_test;
 using adverb::detail::stream_limits;
@@ -38,39 +39,6 @@ constexpr stream_options patient{.send_buffer = 4096,
                                  .receives = 32,
                                  .connect_timeout = std::chrono::seconds{30},
                                  .end_timeout = std::chrono::minutes{1}};
-
-/// The byte at a position of a stream.
-[[nodiscard]] constexpr std::byte byte_at(std::uint64_t position) {
-  return static_cast<std::byte>((position * 2654435761U) >> 24U);
-}
-
-/// Writes numbered bytes, up to `most` at once.
-async::task<> write_numbered(const remote_stream& to, std::uint64_t total, std::uint32_t most,
-                             std::uint32_t seed) {
-  std::mt19937 random{seed};
-  std::vector<std::byte> bytes;
-  for (std::uint64_t written = 0; written < total; written += bytes.size()) {
-    bytes.resize(
-        static_cast<std::size_t>(std::min<std::uint64_t>(1 + random() % most, total - written)));
-    for (std::size_t each = 0; each < bytes.size(); ++each) bytes[each] = byte_at(written + each);
-    co_await to.write(bytes);
-  }
-}
-
-/// Reads numbered bytes to the end, up to `most` at once. Returns their number; 0 if one is wrong.
-async::task<std::uint64_t> read_numbered(const remote_stream& from, std::uint32_t most,
-                                         std::uint32_t seed) {
-  std::mt19937 random{seed};
-  std::vector<std::byte> bytes(most);
-  bool is_right = true;
-  std::uint64_t total = 0;
-  while (true) {
-    const std::size_t size = co_await from.read(std::span{bytes}.first(1 + random() % most));
-    if (size == 0) co_return is_right ? total : 0;
-    for (std::size_t each = 0; each < size; ++each)
-      is_right = bytes[each] == byte_at(total++) && is_right;
-  }
-}
 
 /// A loop with a stream that accepts and one that connects.
 struct both_sides : side {

@@ -4,7 +4,6 @@
 // DEBUG keeps a table of regions.
 //
 //   ADVERB_SOAK_SECONDS=N   the duration
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -15,7 +14,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -26,6 +24,7 @@
 
 #include "cm/async_side.hpp"
 #include "cm/channel_ends.hpp"
+#include "cm/remote_ends.hpp"
 #include "cm/resources.hpp"
 #include "rc_link.hpp"
 
@@ -135,27 +134,19 @@ void exchange_messages(work_done& done) {
 
 /// A stream from one end to the other.
 void stream_bytes(work_done& done) {
-  constexpr std::size_t total = 50'000;
+  constexpr std::uint64_t total = 50'000;
   constexpr stream_options options{
       .send_buffer = 8192, .receive_buffer = 8192, .connect_timeout = 30s, .end_timeout = 1min};
   side here;
-  std::size_t read = 0;
+  std::uint64_t read = 0;
   here.loop.spawn([&]() -> async::task<> {
     const remote_stream from = co_await remote_stream::accept(here.listener, options);
-    std::array<std::byte, 3000> bytes{};
-    std::size_t size = 0;
-    do {
-      size = co_await from.read(bytes);
-      for (std::size_t each = 0; each < size; ++each)
-        done.wrong += bytes[each] == static_cast<std::byte>(read++ * 7) ? 0 : 1;
-    } while (size != 0);
+    read = co_await read_numbered(from, 3000, 1);
     co_await from.close();
   });
   here.loop.spawn([&]() -> async::task<> {
     const remote_stream to = co_await remote_stream::connect(here.loop, here.address(), options);
-    std::vector<std::byte> bytes(total);
-    for (std::size_t each = 0; each < total; ++each) bytes[each] = static_cast<std::byte>(each * 7);
-    co_await to.write(bytes);
+    co_await write_numbered(to, total, total, 2);
     co_await to.close();
   });
   here.run();
@@ -177,20 +168,12 @@ void fill_ring(work_done& done) {
   here.loop.spawn([&]() -> async::task<> {
     const async::connection writer = co_await here.listener.accept(options);
     const remote_ring<entry>::reader in{writer, {.slots = 16}};
-    const async::message question = co_await writer.next();
-    const async::loop_memory memory = writer.memory(ring_description::encoded_size);
-    const auto description = in.description().encode();
-    std::ranges::copy(description, memory.bytes().begin());
-    co_await writer.send(memory.buffer());
+    co_await describe_to(writer, in.description());
     while (const auto each = co_await in.next()) done.wrong += (*each)[0] == read++ ? 0 : 1;
   });
   here.loop.spawn([&]() -> async::task<> {
     const async::connection reader = co_await async::connect(here.loop, here.address(), options);
-    const async::loop_memory memory = reader.memory(64);
-    co_await reader.send(memory.buffer());
-    const async::message answer = co_await reader.next();
-    const remote_ring<entry>::writer out{
-        reader, ring_description::decode(answer.bytes().first<ring_description::encoded_size>())};
+    const remote_ring<entry>::writer out{reader, co_await ask_for_ring(reader)};
     for (std::uint64_t each = 0; each < total; ++each) {
       co_await out.room();
       out.claim() = {each};
