@@ -46,6 +46,7 @@ ibv_wc_opcode read_opcode(ibv_cq_ex* queue) { return opcode_of(queue->wr_id - 10
 std::uint32_t read_length(ibv_cq_ex* queue) {
   return 64 + static_cast<std::uint32_t>(queue->wr_id - 1000);
 }
+std::uint64_t read_timestamp(ibv_cq_ex* queue) { return 3 * queue->wr_id; }
 
 void start(ibv_qp_ex*) {}
 int complete(ibv_qp_ex*) { return 0; }
@@ -92,6 +93,7 @@ struct objects {
     extended.end_poll = end_poll;
     extended.read_opcode = read_opcode;
     extended.read_byte_len = read_length;
+    extended.read_completion_ts = read_timestamp;
     connect(pair.qp_base, IBV_QPT_RC);
     connect(datagrams, IBV_QPT_UD);
     pair.wr_start = start;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -148,7 +149,7 @@ class perform_operation : public room_waiter {
   perform_operation(const perform_operation&) = delete;
   perform_operation& operator=(const perform_operation&) = delete;
   ~perform_operation() {
-    if (is_posted_) [[unlikely]]
+    if (at_ == phase::posted) [[unlikely]]
       link().abandon(this);
   }
 
@@ -156,7 +157,7 @@ class perform_operation : public room_waiter {
   [[nodiscard, gnu::always_inline]] bool start() {
     if (link().is_ready() || link().make_ready()) [[likely]] {
       if (post()) [[likely]]
-        return is_posted_;
+        return at_ == phase::posted;
     } else if (!link().is_open()) {
       return false;
     }
@@ -165,28 +166,38 @@ class perform_operation : public room_waiter {
   }
   /// Returns the result, or reports the failure.
   void take(on_failure policy) const {
-    if (succeeded_) [[likely]]
+    if (at_ == phase::succeeded) [[likely]]
       return policy.clear();
-    if (!result_) return result_.check(policy);
+    if (at_ == phase::refused) return result_.check(policy);
     link().report("ibv_post_send", policy);
   }
   /// Ends the connection, so that the device lets go of what is posted.
   void end_posted() { link().cancel(); }
 
  private:
+  enum class phase : std::uint8_t { idle, posted, succeeded, failed, refused };
+
   [[nodiscard]] auto& link() const noexcept { return *step_->link_; }
   /// Returns false if there is no room.
   [[gnu::always_inline]] bool post() {
-    const send_window_result posted =
-        link().sends().post_for(this, &complete, step_->requests_, is_posted_);
-    if (is_posted_) [[likely]] {
-      // The device may use the memory of those that were accepted, so this waits for them.
-      if (!posted) [[unlikely]]
-        link().close(posted.code().value());
+    const send_window_result posted = link().sends().post_for(this, &complete, step_->requests_);
+    if (posted) [[likely]] {
+      at_ = phase::posted;
       return true;
     }
+    return note_refused(posted);
+  }
+  /// Returns false if there was no room.
+  [[gnu::cold, gnu::noinline]] bool note_refused(send_window_result posted) {
     if (posted.full()) return false;
-    result_ = posted;
+    if (link().sends().takes_slot(posted)) {
+      // The device may use the memory of those that were accepted, so this waits for them.
+      at_ = phase::posted;
+      link().close(posted.code().value());
+    } else {
+      at_ = phase::refused;
+      std::construct_at(&result_, posted);
+    }
     return true;
   }
 
@@ -195,7 +206,7 @@ class perform_operation : public room_waiter {
     if (self.link().is_open() && !self.is_cancelled) {
       if (!self.post()) return false;
       self.leave();
-      if (self.is_posted_) return true;
+      if (self.at_ == phase::posted) return true;
     } else {
       self.leave();
     }
@@ -208,37 +219,54 @@ class perform_operation : public room_waiter {
     // Siw of Linux 6.1 flushes a read in progress twice.
     if (!slot.is_taken()) [[unlikely]]
       return;
+    if (each.status() == completion_status::success) [[likely]]
+      pass_on<phase::succeeded>(slot, each);
+    else
+      pass_on_failure(slot, each);
+  }
+  template <phase Reached>
+  [[gnu::always_inline]] static void pass_on(request_slot& slot, const completion& each) {
     auto& link = static_cast<typename Step::link_type&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
-    const bool succeeded = each.status() == completion_status::success;
     // Operations that wait for room come later, because they may destroy this operation.
-    link.complete(slot, each, [&]() __attribute__((always_inline)) {
+    link.complete(slot, each, [self]() __attribute__((always_inline)) {
       if (self == nullptr) [[unlikely]]
         return;
-      self->is_posted_ = false;
-      self->succeeded_ = succeeded;
+      self->at_ = Reached;
       static_cast<Derived*>(self)->finished();
     });
   }
+  [[gnu::cold, gnu::noinline]] static void pass_on_failure(request_slot& slot,
+                                                           const completion& each) {
+    pass_on<phase::failed>(slot, each);
+  }
 
   const Step* step_;
-  send_window_result result_{post_result{}};
-  bool is_posted_ = false;
-  bool succeeded_ = false;
+  union {
+    /// Set in the phase `refused`.
+    send_window_result result_;
+  };
+  phase at_ = phase::idle;
 };
 
 /// Waits for a message of a link.
 template <class Derived>
 class message_operation : public async::waiter {
  public:
-  explicit message_operation(detail::link& of) noexcept
-      : waiter{&leave_and_finish<Derived>}, link_{&of} {}
+  explicit message_operation(detail::link& of,
+                             function* resume = &leave_and_finish<Derived>) noexcept
+      : waiter{resume}, link_{&of} {}
 
+  /// Returns true if a message is there for it, so that it need not start.
+  [[nodiscard, gnu::always_inline]] bool is_met() const noexcept {
+    detail::inbox& inbox = link_->inbox();
+    return !inbox.empty() && inbox.waiters().empty();
+  }
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start() {
-    detail::inbox& inbox = link_->inbox();
-    if (!inbox.empty() && inbox.waiters().empty()) [[likely]]
+    if (is_met()) [[likely]]
       return false;
+    detail::inbox& inbox = link_->inbox();
     if (!link_->is_ready()) [[unlikely]] {
       if (link_->has_no_more_messages() && inbox.empty() && inbox.waiters().empty()) return false;
       link_->note_late_start();

@@ -35,7 +35,15 @@ class step_awaiter : public Step::template operation<step_awaiter<Step>> {
  public:
   explicit step_awaiter(const Step& step) : base{step}, step_{&step} {}
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  /// Returns true if what the step waits for is there, so that nothing has to start.
+  [[nodiscard, gnu::always_inline]] bool await_ready() const {
+    if constexpr (requires { this->is_met(); }) {
+      loop_on_thread::check_step_of(step_->loop());
+      return this->is_met();
+    } else {
+      return false;
+    }
+  }
   [[nodiscard, gnu::always_inline]] bool await_suspend(std::coroutine_handle<> who) {
     loop_on_thread::check_step_of(step_->loop());
     who_ = who;

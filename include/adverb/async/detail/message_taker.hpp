@@ -14,17 +14,29 @@ class message_taker : public message_operation<message_taker<Owner>> {
   using base = message_operation<message_taker<Owner>>;
 
  public:
-  message_taker(reliable_link& link, Owner& of) noexcept : base{link}, owner_{&of} {}
+  message_taker(reliable_link& link, Owner& of) noexcept : base{link, &resume}, owner_{&of} {}
 
   /// Begins. Takes at once the messages that have arrived.
   void begin() {
     if (!this->start()) take_messages();
   }
-  /// A message has arrived, or none will come.
-  void finished() { take_messages(); }
 
  private:
-  void take_messages() {
+  /// A message has arrived, or none will come, or the wait was cancelled. While the link is open,
+  /// the taker stays where it waits.
+  static bool resume(async::waiter& which) {
+    auto& self = static_cast<message_taker&>(which);
+    detail::link& link = self.link();
+    if (link.is_ready() && &link.inbox().waiters().front() == &which) [[likely]]
+      if (receive_block* const block = link.inbox().take()) [[likely]] {
+        self.owner_->take_message(*block);
+        return true;
+      }
+    self.leave();
+    self.take_messages();
+    return true;
+  }
+  [[gnu::cold]] void take_messages() {
     do {
       receive_block* const block = this->link().inbox().take();
       if (block == nullptr) [[unlikely]]

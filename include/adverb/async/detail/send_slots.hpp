@@ -2,6 +2,7 @@
 // The requests in progress of a link, and the operations that wait for room.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -54,14 +55,15 @@ class request_slots {
 
   /// Returns the operations that wait for room.
   [[nodiscard]] async::waiter_list& room() noexcept { return room_; }
-  [[nodiscard]] bool is_any_in_progress() const noexcept { return in_progress_ != 0; }
+  [[nodiscard]] bool is_any_in_progress() const noexcept {
+    return std::ranges::any_of(slots_, &request_slot::is_taken);
+  }
   /// Returns the id of prepared requests that nobody waits for.
   [[nodiscard]] async::operation* unattended() noexcept { return &unattended_; }
 
   void put_back(request_slot& slot) noexcept {
     slot.next_free = free_;
     free_ = &slot;
-    --in_progress_;
   }
 
   /// Calls `function` with each slot whose request is in progress.
@@ -82,11 +84,9 @@ class request_slots {
   void take(request_slot& slot) noexcept {
     free_ = slot.next_free;
     slot.next_free = &slot;  // Marks it as taken.
-    ++in_progress_;
   }
 
   request_slot* free_ = nullptr;
-  std::uint32_t in_progress_ = 0;
   async::waiter_list room_;
   unattended_operation unattended_;
   std::vector<request_slot> slots_;
@@ -118,13 +118,11 @@ class send_slots : public request_slots {
   }
 
   /// Posts requests, of which the last completes `completed` with its slot. The result is full() if
-  /// there is no room. Sets `is_posted` if the slot completes: also if only some requests were
-  /// accepted, whose memory the device may use.
+  /// there is no room. See `takes_slot`.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post_for(void* waiting,
                                                      async::operation::function* completed,
-                                                     const std::tuple<Requests...>& requests,
-                                                     bool& is_posted) {
+                                                     const std::tuple<Requests...>& requests) {
     request_slot* const slot = free_;
     if (slot == nullptr) [[unlikely]]
       return full(nullptr);
@@ -138,11 +136,17 @@ class send_slots : public request_slots {
                   .id(Index == last ? static_cast<async::operation*>(slot) : &unattended_)
                   .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
         };
+    take(*slot);
     const send_window_result posted = post_each(std::index_sequence_for<Requests...>{});
-    is_posted = posted || posted.accepted().value_or(1) != 0;
-    if (is_posted) [[likely]]
-      take(*slot);
+    if (!posted) [[unlikely]]
+      if (!takes_slot(posted)) put_back(*slot);
     return posted;
+  }
+  /// Returns true if the slot of a post will complete: also if only some requests were accepted,
+  /// whose memory the device may use.
+  [[nodiscard, gnu::always_inline]] static bool takes_slot(
+      const send_window_result& posted) noexcept {
+    return posted || posted.accepted() != 0U;
   }
 
   /// Returns the credits of a completed request.

@@ -71,7 +71,8 @@ ADVERB_FUNC landing_handle rdma_carrier::open(std::span<std::byte> memory, memor
 template <class... Requests>
 void rdma_carrier::post(frame_slot& slot, const Requests&... requests) {
   const send_window_result posted =
-      link_->sends().post_for(&slot, &frame_sent, std::tuple{requests...}, slot.is_posted);
+      link_->sends().post_for(&slot, &frame_sent, std::tuple{requests...});
+  slot.is_posted = link_->sends().takes_slot(posted);
   if (posted) [[likely]]
     return;
   link_->close(posted.full() ? ENOMEM : posted.code().value());

@@ -131,10 +131,15 @@ class send_credits {
     free_ -= length_;
   }
 
+  /// The rest of the stretch, if there is one, becomes the next, which is prolonged when it needs
+  /// more.
   void end_stretch() noexcept {
-    lengths_[head_++ & mask_] = posted_in_stretch();
-    free_ += left_;
-    begin_stretch();
+    const std::uint32_t left = left_;
+    const std::uint32_t posted = length_ - left;
+    length_ = left;
+    lengths_[head_++ & mask_] = posted;
+    if (left == 0) [[unlikely]]
+      begin_stretch();
   }
 
   /// Extends a stretch that was short of credits when it began, and returns its remainder.

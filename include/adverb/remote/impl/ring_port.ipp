@@ -266,10 +266,10 @@ ADVERB_FUNC bool ring_port::check(const send_window_result& posted) noexcept {
 }
 
 ADVERB_FUNC void ring_port::post_frame(std::size_t size) noexcept {
-  bool is_posted = false;
-  static_cast<void>(
-      check(link_->sends().post_for(this, &frame_sent, std::tuple{send(frame(size))}, is_posted)));
-  if (is_posted) ++frames_in_progress_;
+  const send_window_result posted =
+      link_->sends().post_for(this, &frame_sent, std::tuple{send(frame(size))});
+  if (link_->sends().takes_slot(posted)) ++frames_in_progress_;
+  static_cast<void>(check(posted));
   frame_posted();
 }
 
