@@ -292,10 +292,12 @@ TEST_CASE_METHOD(hosts, "a list of addresses keeps them when it is assigned to i
   cm::address_list addresses{"10.0.0.2", 7471};
   cm::address_list& same = addresses;
   addresses = std::move(same);
+  REQUIRE(machine.count<called::rdma_freeaddrinfo>() == 0);
   REQUIRE(addresses.begin() != addresses.end());
   CHECK((*addresses.begin()).destination() == *cm::socket_address::parse("10.0.0.2", 7471));
   addresses = cm::address_list{};
   CHECK(addresses.begin() == addresses.end());
+  CHECK(machine.count<called::rdma_freeaddrinfo>() == 1);
 }
 
 TEST_CASE_METHOD(hosts, "resolve returns a route to the first reachable address of a host") {
