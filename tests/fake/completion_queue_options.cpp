@@ -143,6 +143,8 @@ TEST_CASE_METHOD(fixture, "moderate beyond the device's limits fails and names t
             "the period in microseconds is 51, the device allows 50");
   CHECK(refusal(1, microseconds{51}) ==
         head + "the period in microseconds is 51, the device allows 50");
+  CHECK(refusal(100, microseconds{51}) ==
+        head + "the period in microseconds is 51, the device allows 50");
   const std::size_t before = machine.count<called::modify_cq>();
   const std::string beyond = "moderation takes at most 65535 completions and 65535 microseconds";
   CHECK(refusal(65536, microseconds{1}) == head + beyond);

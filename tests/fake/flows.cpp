@@ -259,6 +259,9 @@ TEST_CASE_METHOD(flow_bench, "a number that does not fit its field is refused, n
         "vlan_id is 4096, which does not fit into its 12 bits");
   CHECK(explanation(match_ethernet{.vlan_priority = 8}) ==
         "vlan_priority is 8, which does not fit into its 3 bits");
+  // The first of several is named.
+  CHECK(explanation(match_ethernet{.vlan_id = 4096, .vlan_priority = 8}) ==
+        "vlan_id is 4096, which does not fit into its 12 bits");
   CHECK(explanation(match_ipv6{.flow_label = 0x100000}) ==
         "flow_label is 1048576, which does not fit into its 20 bits");
   CHECK(explanation(match_vxlan{.network_identifier = 1U << 24}) ==

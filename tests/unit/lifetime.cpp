@@ -156,3 +156,16 @@ TEST_CASE("a forked child can use the registry while another thread of the paren
   busy.join();
   CHECK(failed == 0);
 }
+
+TEST_CASE("giving back more entries than are reserved leaves none reserved") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const char queue = 0;
+  CHECK(registry.reserve(&queue, 2, 8).fits);
+  CHECK(registry.reserve(&queue, 2, 8).fits);
+  registry.give_back(&queue, 5);
+  CHECK(registry.reserved(&queue) == 0);
+  CHECK(registry.reserve(&queue, 8, 8).fits);
+  registry.give_back(&queue, 8);
+  registry.give_back(&queue, 2);
+  CHECK(registry.children_of(&queue).none());
+}

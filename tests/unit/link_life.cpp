@@ -406,6 +406,19 @@ TEST_CASE("A confirmed end does not time out") {
   CHECK(!life.is_orderly(true));
 }
 
+TEST_CASE("A flush confirms the end of a link only after its queue pair has entered ERR") {
+  link_life life;
+  life.connected();
+  life.flushed();
+  CHECK(life.end() == link_end::pending);
+  life.close();
+  life.flushed();
+  CHECK(life.end() == link_end::pending);
+  life.entered_error();
+  life.flushed();
+  CHECK(life.end() == link_end::confirmed);
+}
+
 TEST_CASE("A link that was never connected needs no end") {
   link_life life;
   life.drop_handle();

@@ -253,3 +253,15 @@ TEST_CASE("A confirmation of a credit frame that was not sent is refused") {
   message_credits counts{4, 4};
   CHECK_FALSE(counts.receive({.type = message_frame_type::data, .credit_frames = 1, .granted = 4}));
 }
+
+TEST_CASE("A frame that only confirms is refused if it confirms nothing") {
+  message_credits counts{4, 4};
+  const message_frame confirmation{.type = message_frame_type::credit,
+                                   .flags = message_frame::confirms,
+                                   .credit_frames = 1,
+                                   .granted = 4};
+  message_frame sent{.type = message_frame_type::credit};
+  counts.send(sent);
+  CHECK(counts.receive(confirmation));
+  CHECK_FALSE(counts.receive(confirmation));
+}

@@ -70,6 +70,27 @@ TEST_CASE("A withdrawn offer is over for the receiver, also if its answer crosse
   }
 }
 
+TEST_CASE("An offer that is withdrawn before its answer is sent is refused") {
+  channel both;
+  CHECK(both.near.offer(100));
+  both.settle();
+  CHECK(both.far.consume(true));
+  CHECK(both.near.withdraw());
+  while (both.near.act()) {
+  }
+  while (both.far.receive()) {
+  }
+  CHECK(both.far.inbox.front().is_over);
+  while (both.far.act()) {
+  }
+  REQUIRE(!both.near.arriving.empty());
+  CHECK(both.near.arriving.front().header.type == message_frame_type::refused);
+  both.settle();
+  CHECK(both.finish() < 60);
+  CHECK(both.near.is_finished);
+  CHECK(both.far.is_finished);
+}
+
 TEST_CASE("A close is confirmed with every message, although the program holds them") {
   channel both{4, 4};
   while (both.near.send(10)) {

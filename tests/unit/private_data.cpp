@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Private data: its wire format, the padding of InfiniBand and RoCE, and what is too long.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -80,6 +81,11 @@ TEST_CASE("private_data::as returns none if the size does not match or the data 
   // Cut short.
   CHECK_FALSE(private_data{data.bytes().first(5)}.as<std::uint32_t>());
   CHECK_FALSE(private_data{data.bytes().first(1)}.as<std::uint32_t>());
+  // A type with its own wire format, and one byte more.
+  using readable = remote_buffer<std::byte, access_right::remote_read>;
+  std::array<std::byte, readable::encoded_size + 1> longer{};
+  std::ranges::copy(readable{adopt, 0x1000, 16, rkey{7}}.encode(), longer.begin());
+  CHECK_FALSE(private_data::of(longer).as<readable>());
 }
 
 TEST_CASE("private_data::text returns the text even if padding follows") {

@@ -66,6 +66,12 @@ TEST_CASE("a slice beyond the buffer fails with ERANGE") {
   CHECK_FALSE(code);
 }
 
+TEST_CASE("a buffer has as many elements of another type as fit") {
+  const readable bytes{adopt, 0x1000, 19, rkey{1}};
+  CHECK(bytes.as<std::uint64_t>() == numbers{adopt, 0x1000, 2, rkey{1}});
+  CHECK(bytes.as<std::uint64_t>().as<std::byte>().size() == 16);
+}
+
 TEST_CASE("decode fails with EACCES if the peer lacks a required right") {
   const auto bytes = readable{adopt, 0x1000, 8, rkey{1}}.encode();
   CHECK(refusal_of<remote_buffer<>>(bytes, std::errc::permission_denied) ==

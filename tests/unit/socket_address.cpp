@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Addresses of every family: what they are made of, and how they are written and read.
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <adverb/cm/socket_address.hpp>
 #include <support/catch.hpp>
@@ -121,6 +125,18 @@ TEST_CASE("A C address is copied if it is complete and of a supported family") {
   CHECK(socket_address::from_native(nullptr, sizeof native).is_empty());
   native.sin_family = AF_UNIX;
   CHECK(socket_address::from_native(pointer, sizeof native).is_empty());
+}
+
+TEST_CASE("A C address that ends inside its family is not read") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const pages =
+      ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  REQUIRE(::mprotect(static_cast<std::byte*>(pages) + page, page, PROT_NONE) == 0);
+  const void* const end = static_cast<std::byte*>(pages) + page;
+  CHECK(socket_address::from_native(static_cast<const sockaddr*>(end), 0).is_empty());
+  CHECK(socket_address::from_native(static_cast<const sockaddr*>(end), 1).is_empty());
+  ::munmap(pages, 2 * page);
 }
 
 TEST_CASE("Zeros in the address of an identifier mean no address unless a port is set") {

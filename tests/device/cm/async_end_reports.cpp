@@ -398,3 +398,34 @@ TEST_CASE("A message too long for its block fails with the size of the block") {
   CHECK(of_send.explanation().find("receive is too short for the message") !=
         std::string_view::npos);
 }
+
+TEST_CASE("A message too long for its block fails if the peer has disconnected since",
+          "[rdma_disconnect]") {
+  side here;
+  failure why;
+  std::promise<void> accepted;
+  std::promise<void> gone;
+  const auto passive = [&]() -> async::task<> {
+    async::connection_options options = small;
+    options.block_size = 16;
+    const async::connection client = co_await here.listener.accept(options);
+    accepted.set_value();
+    gone.get_future().wait();  // The message and the end are both there when the loop goes on.
+    const async::message none = co_await client.next().report_to(why);
+    CHECK_FALSE(none);
+  };
+  auto peer = std::async(std::launch::async, [&] {
+    plain_client client{here.address()};
+    accepted.get_future().wait();
+    static_cast<void>(client.send_all());
+    client.connection.start_disconnect();
+    std::this_thread::sleep_for(50ms);
+    gone.set_value();
+  });
+  here.loop.spawn(passive());
+  here.run();
+  peer.get();
+  REQUIRE(why);
+  // RoCE moves the pair to ERR, which the loop may notice first.
+  if (on_iwarp()) CHECK(why.explanation().starts_with("the receive has 16 bytes; "));
+}

@@ -261,3 +261,13 @@ TEST_CASE("A listener continues after a client is killed before its request is a
   CHECK(answers == 1);
   CHECK(here.loop.connections() == 0);
 }
+
+TEST_CASE("A listener of a loop on every IPv6 address leaves the port free for an IPv4 listener",
+          "[rdma_set_option]") {
+  async::event_loop loop;
+  const async::listener six{loop, cm::socket_address::any(0), {.address_family_only = true}};
+  std::error_code code;
+  const async::listener four{loop, cm::socket_address::any_ipv4(six.port()), {}, code};
+  CHECK(!code);
+  CHECK(four.port() == six.port());
+}

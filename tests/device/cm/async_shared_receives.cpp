@@ -91,6 +91,30 @@ TEST_CASE("Messages in shared blocks outlive their connection, and their blocks 
     CHECK(arrived[each] == std::string_view{"abc"}.substr(each % 3, 1));
 }
 
+TEST_CASE("Every shared block holds a message at once", "[ibv_post_srq_recv]") {
+  constexpr std::size_t blocks = 3;
+  side here{with_shared(blocks)};
+  std::string arrived;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(sharing);
+    std::vector<async::message> kept;
+    while (kept.size() < blocks) kept.push_back(co_await client.next());
+    for (const async::message& each : kept) arrived += text_of(each);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "abc"};
+    for (std::size_t each = 0; each < blocks; ++each)
+      co_await server.send(memory.region.buffer().slice(each, 1));
+    const async::message none = co_await server.next();
+    CHECK(!none);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(arrived == "abc");
+}
+
 TEST_CASE("The shared blocks of unread messages are posted again after their connection ends",
           "[ibv_post_srq_recv]") {
   side here{with_shared(4)};

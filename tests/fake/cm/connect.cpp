@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <support/catch.hpp>
@@ -285,6 +286,18 @@ TEST_CASE("a failed lookup explains which host or address family was not found")
         "no host is named storage-1, or it has no IPv6 address");
   CHECK(explained(try_again, {.host = "storage-1"}) == "no name server answered");
   CHECK(explained(try_again, {.host = ""}) == "no name server answered");
+}
+
+TEST_CASE_METHOD(hosts, "a list of addresses keeps them when it is assigned to itself") {
+  cm::address_list addresses{"10.0.0.2", 7471};
+  cm::address_list& same = addresses;
+  addresses = std::move(same);
+  REQUIRE(machine.count<called::rdma_freeaddrinfo>() == 0);
+  REQUIRE(addresses.begin() != addresses.end());
+  CHECK((*addresses.begin()).destination() == *cm::socket_address::parse("10.0.0.2", 7471));
+  addresses = cm::address_list{};
+  CHECK(addresses.begin() == addresses.end());
+  CHECK(machine.count<called::rdma_freeaddrinfo>() == 1);
 }
 
 TEST_CASE_METHOD(hosts, "resolve returns a route to the first reachable address of a host") {

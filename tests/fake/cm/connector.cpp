@@ -197,6 +197,16 @@ TEST_CASE_METHOD(steps, "the RNR timer is set after connecting, and its failure 
     ibv_modify_qp qp0 min_rnr_timer=20)"));
 }
 
+TEST_CASE_METHOD(steps, "the RNR timer is not set on iWARP", "[ibv_modify_qp]") {
+  auto waiting = ready();
+  ibv_device& device = *waiting.identifier().context().native_handle()->device;
+  device.transport_type = IBV_TRANSPORT_IWARP;
+  machine.forget_calls();
+  CHECK(waiting.connect({.rnr_timer = 10ms}));
+  for (const std::string& each : machine.lines<called::modify_qp>().lines)
+    CHECK(each.find("min_rnr_timer=20") == std::string::npos);
+}
+
 TEST_CASE_METHOD(steps, "a repeated step waits again after a signal handler interrupted it") {
   const interrupting signals;
   auto start = connector::create();

@@ -10,6 +10,7 @@
 #include <support/told_failures.hpp>
 
 #include "cm_bench.hpp"
+#include "fake/state.hpp"
 
 namespace {
 
@@ -53,6 +54,18 @@ TEST_CASE("a failed list of contexts explains what this machine lacks", "[rdma_g
   CHECK(std::string{why.what()}.starts_with("rdma_get_devices: ENODEV (No such device); "));
 }
 
+TEST_CASE("the iterator of a list of contexts visits each once", "[rdma_get_devices]") {
+  cm_bench bench;
+  const cm::context_list contexts;
+  REQUIRE(contexts.size() == 1);
+  auto at = contexts.begin();
+  CHECK((*at).native_handle() == bench.manager.context());
+  CHECK(at++ == contexts.begin());
+  CHECK(at == contexts.end());
+  at = contexts.begin();
+  CHECK(++at == contexts.end());
+}
+
 TEST_CASE("a list of contexts stays if it is the last that keeps one open for its objects",
           "[rdma_get_devices][rdma_free_devices]") {
   cm_bench bench;
@@ -70,6 +83,29 @@ TEST_CASE("a list of contexts stays if it is the last that keeps one open for it
     const cm::context_list contexts;
   }
   CHECK(bench.machine.count<called::rdma_free_devices>() == 2);
+}
+
+TEST_CASE("a list of contexts is freed if any list before it keeps the same context open",
+          "[rdma_free_devices]") {
+  cm_bench bench;
+  const auto another = adverb::open_device();
+  ibv_context*& listed = fake::managed().context;
+  ibv_context* const first = listed;
+  const adverb::protection_domain domain{adverb::context_ref{first}};
+  {
+    const cm::context_list contexts;
+  }
+  const adverb::protection_domain of_another{another};
+  listed = another.native_handle();
+  {
+    const cm::context_list contexts;
+  }
+  listed = first;
+  const std::size_t before = bench.machine.count<called::rdma_free_devices>();
+  {
+    const cm::context_list contexts;
+  }
+  CHECK(bench.machine.count<called::rdma_free_devices>() == before + 1);
 }
 
 TEST_CASE_METHOD(fixture, "closing a channel with identifiers fails",

@@ -91,6 +91,11 @@ TEST_CASE_METHOD(fixture, "interface_of returns the interface of an address") {
   CHECK(interface_of({}).empty());
 }
 
+TEST_CASE("interface_of returns the first interface of two with the same address") {
+  const local_addresses machine_has{{{"eth0", at("10.9.0.1")}, {"eth1", at("10.9.0.1")}}};
+  CHECK(detail::interface_of(at("10.9.0.1")).view() == "eth0");
+}
+
 TEST_CASE_METHOD(fixture, "the explanation lists the RDMA addresses of one family") {
   const auto listed = [&](cm::address_family family) {
     const adverb::static_string<512> words{

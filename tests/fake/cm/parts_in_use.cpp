@@ -87,6 +87,9 @@ TEST_CASE_METHOD(
     const auto pair = adverb::queue_pair<rc>::create(
         id.protection_domain(), {.send_cq = id.recv_cq(), .recv_cq = id.recv_cq()});
     check_pair_refused(named("cq", id.native_handle()->recv_cq->handle), "1 queue pair");
+    const adverb::completion_reservation room{id.send_cq(), 1};
+    check_pair_refused(named("cq", id.native_handle()->send_cq->handle),
+                       "1 completion reservation");
   }
   check_destroyed();
 }

@@ -172,16 +172,18 @@ ADVERB_FUNC void link::peer_ended() noexcept {
 }
 
 ADVERB_FUNC void link::note_failure(const completion& each, const receive_block* block) noexcept {
-  if (life_.end() != link_end::confirmed) {
-    if (each.status() != completion_status::flushed)
-      cause_.record_failure([&](on_failure policy) {
-        report_status(
-            policy, each.status(), each.id(), each.vendor_error(),
-            [&](text_writer& writer) { writer.put("qp ").put(each.queue_pair()).put(" "); },
-            block != nullptr ? block->memory.size() : 0);
-      });
-    else if (life_.has_deadline() && (!is_iwarp() || ends_alone()))
-      note_failed_pair();
+  const bool is_over = life_.end() == link_end::confirmed;
+  const bool is_receive = block != nullptr;
+  if (each.status() == completion_status::flushed) {
+    if (!is_over && life_.has_deadline() && (!is_iwarp() || ends_alone())) note_failed_pair();
+  } else if (is_receive || !is_over) {
+    // A message that failed to arrive is missing, although the peer has ended the stream since.
+    cause_.record_failure([&](on_failure policy) {
+      report_status(
+          policy, each.status(), each.id(), each.vendor_error(),
+          [&](text_writer& writer) { writer.put("qp ").put(each.queue_pair()).put(" "); },
+          is_receive ? block->memory.size() : 0);
+    });
   }
   // The connection that is being established must be disconnected.
   if (life_.phase() != link_phase::connecting) close(0);
