@@ -27,15 +27,19 @@ namespace steps {
 
 inline constexpr std::uint32_t depth = 32;
 
-/// Returns a queue pair of the loop that is connected to itself, with queues of `size` requests.
+/// Returns a queue pair that is connected to itself, with room for so many sends and receives.
 [[nodiscard]] inline adverb::queue_pair<adverb::transport::rc> connected(
-    adverb::async::device_loop& loop, adverb::context_ref device, std::uint32_t size = depth) {
-  const adverb::completion_queue_ref queue = loop.queue(device);
+    adverb::protection_domain_ref domain, adverb::completion_queue_ref queue, std::uint32_t sends,
+    std::uint32_t receives) {
   auto fresh = adverb::queue_pair<adverb::transport::rc>::create(
-      loop.domain(device),
-      {.send_cq = queue, .recv_cq = queue, .max_send_wr = size, .max_recv_wr = size});
+      domain, {.cq = queue, .max_send_wr = sends, .max_recv_wr = receives});
   auto waiting = fresh.init().port(adverb::port_number{1}).apply();
   return waiting.connect(waiting.endpoint());
+}
+/// Returns one of the loop, with queues of `size` requests.
+[[nodiscard]] inline adverb::queue_pair<adverb::transport::rc> connected(
+    adverb::async::device_loop& loop, adverb::context_ref device, std::uint32_t size = depth) {
+  return connected(loop.domain(device), loop.queue(device), size, size);
 }
 
 /// A connection, and a message to send.

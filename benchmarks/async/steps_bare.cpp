@@ -150,10 +150,7 @@ int main() {
   const adverb::context device = adverb::open_device();
   adverb::protection_domain domain{device};
   adverb::completion_queue queue{device, 2 * steps::depth};
-  auto fresh = adverb::queue_pair<adverb::transport::rc>::create(
-      domain, {.cq = queue, .max_send_wr = steps::depth, .max_recv_wr = steps::depth});
-  auto waiting = fresh.init().port(adverb::port_number{1}).apply();
-  const auto pair = waiting.connect(waiting.endpoint());
+  const auto pair = steps::connected(domain, queue, steps::depth, steps::depth);
   static char bytes[(steps::depth + 1) * block_size];
   const adverb::memory_region region{domain, bytes};
   only.pair = pair.native_handle();

@@ -56,10 +56,7 @@ int main() {
   const adverb::context device = adverb::open_device();
   adverb::protection_domain domain{device};
   adverb::completion_queue queue{device, 4 * steps::receives};
-  auto fresh = adverb::queue_pair<adverb::transport::rc>::create(
-      domain, {.cq = queue, .max_send_wr = steps::max_sends, .max_recv_wr = steps::receives});
-  auto waiting = fresh.init().port(adverb::port_number{1}).apply();
-  const auto pair = waiting.connect(waiting.endpoint());
+  const auto pair = steps::connected(domain, queue, steps::max_sends, steps::receives);
 
   const ring_sizes sizes{.slots = steps::slots,
                          .slot_size = sizeof(record),

@@ -138,8 +138,8 @@ class send_slots : public request_slots {
         };
     take(*slot);
     const send_window_result posted = post_each(std::index_sequence_for<Requests...>{});
-    if (!posted) [[unlikely]]
-      if (!takes_slot(posted)) put_back(*slot);
+    if (!takes_slot(posted)) [[unlikely]]
+      put_back(*slot);
     return posted;
   }
   /// Returns true if the slot of a post will complete: also if only some requests were accepted,

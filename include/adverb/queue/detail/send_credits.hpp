@@ -135,7 +135,7 @@ class send_credits {
   /// more.
   void end_stretch() noexcept {
     const std::uint32_t left = left_;
-    const std::uint32_t posted = length_ - left;
+    const std::uint32_t posted = posted_in_stretch();
     length_ = left;
     lengths_[head_++ & mask_] = posted;
     if (left == 0) [[unlikely]]
