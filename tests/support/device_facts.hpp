@@ -168,6 +168,12 @@ inline constexpr device_fact every_pair_invalidates_windows{
 inline constexpr device_fact window_takes_region_of_other_domain{
     .what = "A window can be bound to a region of another protection domain.",
     .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1"};
+inline constexpr device_fact attaches_to_a_lost_group{
+    .what =
+        "A queue pair that is attached to a multicast group while the last other one is detached "
+        "may belong to a group that is lost: it receives nothing, and ibv_detach_mcast fails with "
+        "EINVAL.",
+    .where = "rxe_mcast.c, rxe_attach_mcast: no lock from rxe_get_mcg on; seen on Linux 6.1"};
 inline constexpr device_fact shared_receives_use_domain_of_pair{
     .what =
         "A buffer of a shared receive queue must be of the domain of the queue pair: that of the "
