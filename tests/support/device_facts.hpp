@@ -167,7 +167,8 @@ inline constexpr device_fact every_pair_invalidates_windows{
     .where = "rxe_mw.c, rxe_check_invalidate_mw; seen on Linux 6.1"};
 inline constexpr device_fact window_takes_region_of_other_domain{
     .what = "A window can be bound to a region of another protection domain.",
-    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1"};
+    .linux_before = {6, 12},
+    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1, refused on 6.12"};
 inline constexpr device_fact attaches_to_a_lost_group{
     .what =
         "A queue pair that is attached to a multicast group while the last other one is detached "

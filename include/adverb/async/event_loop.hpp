@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/core/detail/event_descriptor.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
@@ -30,7 +32,8 @@ namespace adverb::inline ADVERB_ABI::async {
 /// `post` and `stop` are thread safe; nothing else is.
 class event_loop : public device_loop {
  public:
-  /// Wraps: epoll_create(2), eventfd(2).
+  /// Wraps: epoll_create(2), eventfd(2). A timer that is far takes another descriptor, if there is
+  /// one: timerfd_create(2).
   explicit event_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
   /// Destroys what was posted and not called, with the rest of the loop.
   ~event_loop();
@@ -105,6 +108,18 @@ class event_loop : public device_loop {
     event_loop* loop;
   };
 
+  /// Wakes the loop for a timer that is far: a sleep with a time limit has the kernel start a timer
+  /// of its own and cancel it.
+  struct alarm_source final : event_source {
+    explicit alarm_source(int descriptor) noexcept : event_source{descriptor} {}
+    alarm_source(const alarm_source&) = delete;
+    alarm_source& operator=(const alarm_source&) = delete;
+    ~alarm_source();
+    bool ready() override;
+    /// The time at which it wakes the loop.
+    std::int64_t time = timeout::endless().count();
+  };
+
   void add(std::unique_ptr<posted> last) noexcept;
   void call_posted();
   /// While the loop runs.
@@ -113,12 +128,16 @@ class event_loop : public device_loop {
     if (waits_for_ != nullptr) return !*waits_for_;
     return has_work() || to_call_ != nullptr || !posted_.empty();
   }
+  /// Returns true if the alarm wakes the loop for its next timer.
+  [[nodiscard]] bool has_alarm();
   void turn();
   [[nodiscard]] bool run_to(const bool& is_done);
 
   detail::epoll epoll_;
   detail::event_descriptor wake_;
   std::unique_ptr<signal_source> signals_;
+  /// Null until a timer needs it.
+  std::unique_ptr<alarm_source> alarm_;
   bool is_running_ = false;
   /// True when the wait of a thread in `run_until` is over; null if no thread waits.
   const bool* waits_for_ = nullptr;

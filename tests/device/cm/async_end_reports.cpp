@@ -168,6 +168,39 @@ TEST_CASE("A stream fails with ECONNRESET if the peer breaks the connection and 
   CHECK(all.end == std::errc::connection_reset);
 }
 
+TEST_CASE("A stream fails with ECONNRESET if the queue pair is in ERR when the peer disconnects",
+          "[rdma_disconnect][optional]") {
+  if (on_iwarp())
+    skip("a broken connection", "iWARP reports a broken connection and a whole one alike");
+  side here;
+  received all;
+  std::promise<void> busy;
+  std::promise<void> gone;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    // A turn that finds nothing: the event of the peer comes before the flushed receives.
+    co_await async::sleep_for(here.loop, 10ms);
+    busy.set_value();
+    gone.get_future().wait();
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    CHECK(ibv_modify_qp(client.queue_pair().native_handle(), &failed, IBV_QP_STATE) == 0);
+    std::this_thread::sleep_for(50ms);
+    co_await receive_all(client, all);
+  };
+  auto peer = std::async(std::launch::async, [&] {
+    plain_client client{here.address()};
+    busy.get_future().wait();
+    client.connection.start_disconnect();
+    std::this_thread::sleep_for(50ms);
+    gone.set_value();
+  });
+  here.loop.spawn(passive());
+  here.run();
+  peer.get();
+  CHECK(all.end == std::errc::connection_reset);
+}
+
 TEST_CASE("disconnect succeeds after end_timeout if the peer has confirmed the end",
           "[rdma_disconnect]") {
   side here;

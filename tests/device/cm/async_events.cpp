@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <optional>
@@ -173,6 +174,42 @@ TEST_CASE("Memory of the loop that the device uses outlives its task", "[ibv_der
     here.loop.run();
   }
   CHECK(sent >= 3 * 96);
+}
+
+TEST_CASE("Memory of the loop stays registered while a request that uses it is in progress",
+          "[ibv_dereg_mr][optional]") {
+  if (on_iwarp())
+    return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
+  side here;
+  std::vector<async::message> kept;
+  std::string last;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    for (std::uint32_t each = 0; each < small.receives; ++each)
+      kept.push_back(co_await client.next());
+    // The last message waits for a block.
+    co_await async::sleep_for(here.loop, 100ms);
+    kept.clear();
+    const async::message message = co_await client.next();
+    last = text_of(message);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "hello"};
+    for (std::uint32_t each = 0; each < small.receives; ++each)
+      co_await server.send(memory.region.buffer().slice(0, 5));
+    {
+      const async::loop_memory given_back = server.memory(64);
+      std::memcpy(given_back.bytes().data(), "last", 4);
+      server.post(send(given_back.slice(0, 4)).signaled()).check();
+    }
+    const async::message none = co_await server.next();
+    CHECK_FALSE(none);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(last == "last");
 }
 
 TEST_CASE("Memory of the loop is freed when no connection uses it any more", "[ibv_dereg_mr]") {
@@ -349,6 +386,29 @@ TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_eve
     CHECK(open_files() == before);
   }
   CHECK(failures >= 3);
+}
+
+TEST_CASE("A connect to a name explains that no descriptor is left for its lookup",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  failure why;
+  CHECK_FALSE(std::system_category() == std::generic_category());
+  CHECK_FALSE(std::generic_category() == std::system_category());
+  rlimit old{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  const rlimit none{0, old.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  loop.spawn([&]() -> async::task<> {
+    try {
+      const async::connection server = co_await async::connect(loop, "localhost", 7471, small);
+    } catch (const error& failed) {
+      why = failed.failure();
+    }
+  });
+  loop.run();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
+  CHECK(why.code() == std::errc::too_many_files_open);
+  CHECK(why.verb() == "eventfd");
 }
 
 TEST_CASE("A posted function runs during a flood of connection requests",

@@ -2,6 +2,7 @@
 // Loops of tasks: sleeping, functions of other threads, exceptions, and several tasks at once.
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <adverb/adverb.hpp>
@@ -95,6 +97,46 @@ TEST_CASE("Tasks sleep at least as long as requested, and wake in the order of t
     CHECK(length >= 60ms);
     CHECK(length < 5s);
   }
+}
+
+TEST_CASE("A loop that has no descriptor left wakes for its timers",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  std::vector<int> ended;
+  rlimit old{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  const rlimit none{0, old.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto begin = steady_clock::now();
+  loop.spawn(note_after(loop, 80ms, 1, ended));
+  loop.run();
+  const auto length = steady_clock::now() - begin;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
+  CHECK(ended == std::vector{1});
+  CHECK(length >= 80ms);
+  CHECK(length < 5s);
+}
+
+TEST_CASE("A loop sleeps until its next timer, whichever was set first or has gone",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  std::vector<int> ended;
+  const auto begin = steady_clock::now();
+  const std::clock_t processor = std::clock();
+  std::error_code cancelled;
+  loop.spawn(
+      [&]() -> async::task<> { co_await async::sleep_for(loop, 60ms).report_to(cancelled); });
+  loop.spawn(note_after(loop, 30ms, 1, ended), [&](const std::exception_ptr&) {
+    loop.cancel_sleeps();
+    loop.spawn(note_after(loop, 400ms, 3, ended));
+    loop.spawn(note_after(loop, 200ms, 2, ended));
+  });
+  loop.run();
+  CHECK(cancelled == std::errc::operation_canceled);
+  CHECK(ended == std::vector{1, 2, 3});
+  CHECK(steady_clock::now() - begin >= 430ms);
+  CHECK(steady_clock::now() - begin < 5s);
+  CHECK(std::clock() - processor < CLOCKS_PER_SEC / 5);
 }
 
 TEST_CASE("Cancelled sleeps report ECANCELED, and the task can sleep again",

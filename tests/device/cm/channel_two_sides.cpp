@@ -183,7 +183,7 @@ void check_exchange_over_each(std::uint32_t count, const Spoil& spoil) {
         [&](channel_side& here) {
           [[maybe_unused]] const auto spoiled = spoil();
           const exchanged counts = serve_exchange(here, goes_on);
-          expect(!counts.why, "a channel ends well");
+          expect(!counts.why, "a channel ends well, but for: " + counts.why.message());
           expect(counts.received == count && counts.wrong == 0, "every message arrives");
         },
         [&](const cm::socket_address& address) {

@@ -5,17 +5,23 @@
 // Each program that uses the device is a process of its own. Soft-RoCE (Linux 6.1) reports its
 // removal at once, and then waits until it is closed everywhere; librdmacm (rdma-core 44) keeps a
 // device open until its process ends.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <poll.h>
 
 #include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 
+#include "cm/async_side.hpp"
 #include "cm/child_process.hpp"
 #include "cm/support.hpp"
 
@@ -71,6 +77,33 @@ TEST_CASE("role: both sides of a connection", "[.]") {
   far.close();
 }
 
+TEST_CASE("role: both sides of an asynchronous connection", "[.]") {
+  async_test::side here;
+  std::vector<std::error_code> ends;
+  const auto wait_for_the_end = [&](async::connection side) -> async::task<> {
+    std::error_code ignored;
+    while (co_await side.next().report_to(ignored)) {
+    }
+    co_await side.disconnect().report_to(ends.emplace_back());
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server =
+        co_await async::connect(here.loop, here.address(), async_test::small);
+    child_process::say();
+    co_await wait_for_the_end(std::move(server));
+  };
+  const auto passive = [&]() -> async::task<> {
+    co_await wait_for_the_end(co_await here.listener.accept(async_test::small));
+  };
+  ends.reserve(2);
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  // The kernel disconnects each end after its removal event, so the second end may get the
+  // disconnection first.
+  CHECK(std::ranges::count(ends, std::make_error_code(std::errc::no_such_device)) != 0);
+}
+
 TEST_CASE("role: one that finds everything as before", "[.]") {
   const auto listener = rc_listener::create(device_address());
   auto accepted = accept_meanwhile(listener);
@@ -112,4 +145,9 @@ TEST_CASE("A connect reports the removal of the device", "[rdma_get_cm_event][op
 
 TEST_CASE("A connection reports the removal of the device", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: both sides of a connection");
+}
+
+TEST_CASE("The disconnect of an asynchronous connection reports the removal of the device",
+          "[rdma_get_cm_event][optional]") {
+  remove_device_from("role: both sides of an asynchronous connection");
 }

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +20,7 @@
 #include <support/senders.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/resources.hpp"
 #include "cm/sender_side.hpp"
 
 using namespace sender_test;
@@ -246,4 +250,50 @@ TEST_CASE("Each sender completes once when its loop is destroyed",
   CHECK(connecting.counts().stops == 1);
   CHECK(connecting.counts().all() == 1);
   CHECK(again.counts().stops == 1);
+}
+
+TEST_CASE("A sender of a request is stopped after the loop that ends has destroyed its queue pair",
+          "[ibv_destroy_qp][optional]") {
+  if (on_iwarp())
+    return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
+  const auto pairs = [] {
+    const std::string all = rdma_objects();
+    const std::size_t begin = all.find(" qp ");
+    REQUIRE(begin != std::string::npos);
+    return std::stoi(all.substr(begin + 4));
+  };
+  const auto listener = rc_listener::create(every_address());
+  auto accepted = accept_meanwhile(listener);
+  std::optional<async::event_loop> loop{std::in_place};
+  std::optional<async::connection> client;
+  {
+    const started connecting{
+        async::connect(*loop, device_address(listener.port()), small) |
+        protocol::then([&](async::connection made) { client = std::move(made); })};
+    loop->run();
+  }
+  // It has no receive, so that the send stays in progress.
+  const rc_connection peer = accepted.get();
+  const int before = pairs();
+  int at_stop = before;
+  std::optional<text_memory> memory{std::in_place, client.value(), "hello"};
+  struct noting_receiver {
+    void set_value() noexcept {}
+    void set_error(const std::error_code& /*unused*/) noexcept {}
+    void set_stopped() noexcept { note(); }
+    std::function<void()> note;
+  };
+  auto sending =
+      protocol::connect(client->send(memory->region.buffer()), noting_receiver{[&] {
+                          // The kernel frees some objects after the call that destroys them.
+                          for (int each = 0; each < 40 && at_stop != before - 1; ++each) {
+                            std::this_thread::sleep_for(50ms);
+                            at_stop = pairs();
+                          }
+                        }});
+  protocol::start(sending);
+  client.reset();
+  memory.reset();
+  loop.reset();
+  CHECK(at_stop == before - 1);
 }

@@ -69,7 +69,8 @@ ADVERB_FUNC void link::expires_after(timeout limit) noexcept {
 
 ADVERB_FUNC void link::start_deadline() noexcept {
   is_overdue_ = false;
-  if (!life_.has_deadline() || deadline_ == no_deadline) return;
+  if (!life_.has_deadline()) return;
+  if (deadline_ == no_deadline) return timer_.stop();
   if (!timer_.is_set() || timer_.time() > deadline_) loop_->set_timer(timer_, deadline_);
 }
 

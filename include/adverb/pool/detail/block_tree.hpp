@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -66,8 +67,9 @@ class block_tree {
     const std::size_t all = std::size_t{1} << order_;
     if (first >= all || units > all - first) return false;
     while (units > 0) {
-      const auto order = static_cast<unsigned>(
-          std::min(std::countr_zero(first | all), static_cast<int>(std::bit_width(units)) - 1));
+      // std::bit_width does not return int everywhere.
+      const int longest = std::numeric_limits<std::size_t>::digits - 1 - std::countl_zero(units);
+      const auto order = static_cast<unsigned>(std::min(std::countr_zero(first | all), longest));
       const std::size_t node = (all + first) >> order;
       if (is_free && largest_[node] != 0) return false;
       largest_[node] = is_free ? full(order) : std::uint8_t{0};
