@@ -186,6 +186,37 @@ TEST_CASE("A step that succeeds clears the failure that an earlier one has repor
       });
 }
 
+TEST_CASE("An offer that the close of its channel has refused cannot be taken") {
+  both_ends both;
+  std::error_code of_sender;
+  failure why;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(5000);
+        co_await server.send(memory.buffer()).report_to(of_sender);
+        const messages::incoming end = co_await server.next();
+        CHECK_FALSE(end);
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const async::loop_memory target = client.memory(5000);
+        messages::incoming offer = co_await client.next();
+        CHECK(offer.is_offer());
+        bool is_closed = false;
+        both.loop.spawn([&]() -> async::task<> {
+          co_await client.close();
+          is_closed = true;
+        });
+        const auto bytes = co_await offer.receive_into(target.buffer()).report_to(why);
+        CHECK(bytes.empty());
+        offer = {};
+        while (!is_closed) co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
+      });
+  CHECK(of_sender == std::errc::connection_refused);
+  CHECK(why.code() == std::errc::broken_pipe);
+  CHECK(why.explanation() == "the channel is closed or cancelled");
+}
+
 TEST_CASE("A message behind the end explains which side has closed the channel") {
   both_ends both;
   failure of_own_close;

@@ -734,7 +734,7 @@ ADVERB_FUNC std::span<std::byte> message_receipt::take_result(on_failure policy)
   if (is_complete_) return memory_;
   if (why_)
     policy.report(why_);
-  else if (!channel_->may_post() && !channel_->is_broken())
+  else if (channel_->session().is_closing() || (!channel_->may_post() && !channel_->is_broken()))
     channel_->report(verb, policy);
   else
     policy.report(ECANCELED, verb, [](failure_description& description) {

@@ -66,8 +66,6 @@ class net_loop final : public net::execution_context::service, public async::dev
     else
       return false;
   }
-  /// Returns true while it checks its descriptors, so that a handler may be called in place.
-  [[nodiscard]] bool is_in_turn() const noexcept { return is_in_turn_; }
 
   /// Adds an operation, for which the loop watches until it is destroyed. `shutdown` resumes those
   /// that are left, to have them dropped.

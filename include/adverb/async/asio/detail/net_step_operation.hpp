@@ -196,9 +196,9 @@ class net_step_operation final
       return {};
   }
 
-  /// Calls the handler here, if it may be called here.
+  /// Calls the handler in the turn of the loop, or passes it to its executor.
   [[gnu::always_inline]] void pass_on(outcome&& passed) {
-    if (work_ || !loop_->is_in_turn()) [[unlikely]]
+    if (work_) [[unlikely]]
       return pass_to_executor(std::move(passed), way::dispatch);
     call{std::move(passed), take_handler()}();
   }
