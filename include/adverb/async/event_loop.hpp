@@ -111,13 +111,12 @@ class event_loop : public device_loop {
   /// Wakes the loop for a timer that is far: a sleep with a time limit has the kernel start a timer
   /// of its own and cancel it.
   struct alarm_source final : event_source {
-    explicit alarm_source(int descriptor) noexcept : event_source{descriptor} {}
+    alarm_source(event_loop& of, int descriptor) noexcept : event_source{descriptor}, loop{&of} {}
     alarm_source(const alarm_source&) = delete;
     alarm_source& operator=(const alarm_source&) = delete;
     ~alarm_source();
     bool ready() override;
-    /// The time at which it wakes the loop.
-    std::int64_t time = timeout::endless().count();
+    event_loop* loop;
   };
 
   void add(std::unique_ptr<posted> last) noexcept;
@@ -128,8 +127,8 @@ class event_loop : public device_loop {
     if (waits_for_ != nullptr) return !*waits_for_;
     return has_work() || to_call_ != nullptr || !posted_.empty();
   }
-  /// Returns true if the alarm wakes the loop for its next timer.
-  [[nodiscard]] bool has_alarm();
+  /// Has the alarm wake the loop for its next timer. Returns false if it cannot.
+  [[nodiscard, gnu::cold]] bool set_alarm();
   void turn();
   [[nodiscard]] bool run_to(const bool& is_done);
 
@@ -138,6 +137,8 @@ class event_loop : public device_loop {
   std::unique_ptr<signal_source> signals_;
   /// Null until a timer needs it.
   std::unique_ptr<alarm_source> alarm_;
+  /// The time at which the alarm wakes the loop.
+  std::int64_t alarm_time_ = timeout::endless().count();
   bool is_running_ = false;
   /// True when the wait of a thread in `run_until` is over; null if no thread waits.
   const bool* waits_for_ = nullptr;

@@ -63,7 +63,7 @@ TEST_CASE("Threads allocate from a synchronized resource, and find their buffers
   std::atomic<int> wrong = 0;
   in_threads(threads, [&](int number) {
     std::mt19937 random{static_cast<unsigned>(number)};
-    for (int step = 0; step < 200; ++step) {
+    for (int step = 0; step < 50; ++step) {
       std::pmr::vector<std::byte> bytes(1 + random() % 40'000, &memory);
       if (!is_alone_in(bytes, number)) ++wrong;
       if (memory.buffer_of(bytes).size() != bytes.size()) ++wrong;

@@ -131,29 +131,27 @@ ADVERB_FUNC event_loop::alarm_source::~alarm_source() { ::close(file_descriptor(
 ADVERB_FUNC bool event_loop::alarm_source::ready() {
   std::uint64_t expirations = 0;
   static_cast<void>(::read(file_descriptor(), &expirations, sizeof expirations));
-  time = timeout::endless().count();
+  loop->alarm_time_ = timeout::endless().count();
   return true;
 }
 
-ADVERB_FUNC bool event_loop::has_alarm() {
-  const std::int64_t next = next_timer();
+ADVERB_FUNC bool event_loop::set_alarm() {
   if (alarm_ == nullptr) {
     const int descriptor = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (descriptor == -1) return false;
-    alarm_ = std::make_unique<alarm_source>(descriptor);
+    alarm_ = std::make_unique<alarm_source>(*this, descriptor);
     std::error_code why;
     epoll_.add(descriptor, alarm_.get(), why);
     if (why) alarm_.reset();
     if (why) return false;
   }
-  // An earlier time stays, as most timers are set again before they expire.
-  if (alarm_->time <= next) return true;
+  const std::int64_t next = next_timer();
   constexpr std::int64_t second = 1'000'000'000;
   itimerspec at{};
   at.it_value = {.tv_sec = next / second, .tv_nsec = next % second};
   if (::timerfd_settime(alarm_->file_descriptor(), TFD_TIMER_ABSTIME, &at, nullptr) != 0)
     return false;
-  alarm_->time = next;
+  alarm_time_ = next;
   return true;
 }
 
@@ -164,7 +162,8 @@ ADVERB_FUNC void event_loop::turn() {
   if (!must_run()) return;
   if (is_spinning || !unfinished_.empty()) timeout = 0;
   constexpr int far = 20;  // Milliseconds.
-  if (timeout > far && has_alarm()) timeout = -1;
+  // An earlier alarm stays, as most timers are set again before they expire.
+  if (timeout > far && (alarm_time_ <= next_timer() || set_alarm())) timeout = -1;
   std::array<epoll_event, 16> events;
   for (const epoll_event& each : epoll_.wait(events, timeout)) {
     auto* const source = static_cast<event_source*>(each.data.ptr);
