@@ -98,25 +98,26 @@ class event_loop : public device_loop {
     Function function;
   };
 
-  /// Stops the loop when a signal comes.
-  struct signal_source final : event_source {
-    signal_source(event_loop& of, int descriptor) noexcept : event_source{descriptor}, loop{&of} {}
-    signal_source(const signal_source&) = delete;
-    signal_source& operator=(const signal_source&) = delete;
-    ~signal_source();
-    bool ready() override;
+  /// A source whose descriptor belongs to the loop.
+  struct own_source : event_source {
+    own_source(event_loop& of, int descriptor) noexcept : event_source{descriptor}, loop{&of} {}
+    own_source(const own_source&) = delete;
+    own_source& operator=(const own_source&) = delete;
     event_loop* loop;
-  };
 
+   protected:
+    ~own_source();
+  };
+  /// Stops the loop when a signal comes.
+  struct signal_source final : own_source {
+    using own_source::own_source;
+    bool ready() override;
+  };
   /// Wakes the loop for a timer that is far: a sleep with a time limit has the kernel start a timer
   /// of its own and cancel it.
-  struct alarm_source final : event_source {
-    alarm_source(event_loop& of, int descriptor) noexcept : event_source{descriptor}, loop{&of} {}
-    alarm_source(const alarm_source&) = delete;
-    alarm_source& operator=(const alarm_source&) = delete;
-    ~alarm_source();
+  struct alarm_source final : own_source {
+    using own_source::own_source;
     bool ready() override;
-    event_loop* loop;
   };
 
   void add(std::unique_ptr<posted> last) noexcept;

@@ -101,7 +101,7 @@ ADVERB_FUNC void event_loop::stop_on(std::initializer_list<int> signals, on_fail
   epoll_.add(descriptor, signals_.get(), policy);
 }
 
-ADVERB_FUNC event_loop::signal_source::~signal_source() { ::close(file_descriptor()); }
+ADVERB_FUNC event_loop::own_source::~own_source() { ::close(file_descriptor()); }
 
 ADVERB_FUNC bool event_loop::signal_source::ready() {
   signalfd_siginfo taken;
@@ -126,8 +126,6 @@ ADVERB_FUNC void event_loop::call_posted() {
   }
 }
 
-ADVERB_FUNC event_loop::alarm_source::~alarm_source() { ::close(file_descriptor()); }
-
 ADVERB_FUNC bool event_loop::alarm_source::ready() {
   std::uint64_t expirations = 0;
   static_cast<void>(::read(file_descriptor(), &expirations, sizeof expirations));
@@ -142,8 +140,10 @@ ADVERB_FUNC bool event_loop::set_alarm() {
     alarm_ = std::make_unique<alarm_source>(*this, descriptor);
     std::error_code why;
     epoll_.add(descriptor, alarm_.get(), why);
-    if (why) alarm_.reset();
-    if (why) return false;
+    if (why) {
+      alarm_.reset();
+      return false;
+    }
   }
   const std::int64_t next = next_timer();
   constexpr std::int64_t second = 1'000'000'000;
