@@ -9,7 +9,7 @@
 
 #include "port.h"
 
-enum { name_limit = 256, waiting_limit = 64 };
+enum { name_limit = 256 };
 
 static const char socket_name[] = "softrdma-barrier";
 
@@ -18,7 +18,7 @@ struct waiting {
   char name[name_limit];
 };
 
-static struct waiting waiting[waiting_limit];
+static struct waiting waiting[barrier_waiting_limit];
 static int waiting_count;
 
 /* An abstract address: no file that a command could remove or a mount could hide. */
@@ -56,7 +56,7 @@ int barrier_listen(void) {
   socklen_t length = fill_address(&address);
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd >= 0 &&
-      (bind(fd, (struct sockaddr*)&address, length) != 0 || listen(fd, waiting_limit) != 0)) {
+      (bind(fd, (struct sockaddr*)&address, length) != 0 || listen(fd, barrier_waiting_limit) != 0)) {
     close(fd);
     return -1;
   }
@@ -72,7 +72,7 @@ void barrier_accept(int listener, struct bytes* output) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   char name[name_limit];
   ssize_t size = recv(fd, name, sizeof name - 1, 0);
-  if (size <= 0 || waiting_count == waiting_limit) {
+  if (size <= 0 || waiting_count == barrier_waiting_limit) {
     close(fd);
     return;
   }
@@ -81,6 +81,24 @@ void barrier_accept(int listener, struct bytes* output) {
   memcpy(waiting[waiting_count].name, name, (size_t)size + 1);
   ++waiting_count;
   frame_append(output, frame_barrier_wait, name, (size_t)size);
+}
+
+int barrier_watch(struct pollfd* polled) {
+  for (int index = 0; index < waiting_count; ++index)
+    polled[index] = (struct pollfd){waiting[index].fd, POLLIN, 0};
+  return waiting_count;
+}
+
+void barrier_withdraw(const struct pollfd* polled, int count, struct bytes* output) {
+  for (int index = waiting_count - 1; index >= 0; --index) {
+    bool ended = false;
+    for (int each = 0; each < count; ++each)
+      ended = ended || (polled[each].fd == waiting[index].fd && polled[each].revents != 0);
+    if (!ended) continue;
+    frame_append(output, frame_barrier_leave, waiting[index].name, strlen(waiting[index].name));
+    close(waiting[index].fd);
+    waiting[index] = waiting[--waiting_count];
+  }
 }
 
 void barrier_answer(const struct frame* frame, bool reached) {

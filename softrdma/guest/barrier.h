@@ -6,6 +6,8 @@
 #ifndef SOFTRDMA_GUEST_BARRIER_H
 #define SOFTRDMA_GUEST_BARRIER_H
 
+#include <poll.h>
+
 #include "../shared/frame.h"
 
 /* The tool. */
@@ -16,6 +18,15 @@ int barrier_listen(void);
 
 /* Takes one tool's request and passes it on as a frame. */
 void barrier_accept(int listener, struct bytes* output);
+
+/* The most tools that wait at a time. */
+enum { barrier_waiting_limit = 64 };
+
+/* Fills in what to poll for the end of each tool that waits; returns the number of these. */
+int barrier_watch(struct pollfd* polled);
+
+/* Withdraws the requests of tools that have ended: the command that would have gone on is gone. */
+void barrier_withdraw(const struct pollfd* polled, int count, struct bytes* output);
 
 /* Lets every tool go that waits for that name. */
 void barrier_answer(const struct frame* frame, bool reached);

@@ -143,7 +143,7 @@ static void step(struct relay* relay) {
   bool room = bytes_size(&relay->to_host) < output_limit;
   bool pending = bytes_size(&relay->to_command) > 0;
   enum { on_port, on_children, on_barriers, on_output, on_error, on_input, count };
-  struct pollfd polled[count] = {
+  struct pollfd polled[count + barrier_waiting_limit] = {
       [on_port] = {relay->port, (short)(POLLIN | (bytes_size(&relay->to_host) > 0 ? POLLOUT : 0)),
                    0},
       [on_children] = {relay->children, POLLIN, 0},
@@ -152,7 +152,9 @@ static void step(struct relay* relay) {
       [on_error] = {room ? command->error : -1, POLLIN, 0},
       [on_input] = {pending ? command->input : -1, POLLOUT, 0},
   };
-  poll(polled, count, -1);
+  int waiting = barrier_watch(polled + count);
+  poll(polled, (nfds_t)(count + waiting), -1);
+  barrier_withdraw(polled + count, waiting, &relay->to_host);
   if (polled[on_port].revents & POLLOUT) bytes_write(&relay->to_host, relay->port, chunk);
   if (polled[on_port].revents & POLLIN) receive(relay);
   if (polled[on_barriers].revents & POLLIN) barrier_accept(relay->barriers, &relay->to_host);

@@ -91,6 +91,18 @@ static bool waits_at(const struct guest* guest, const char* name) {
   return false;
 }
 
+/* A command has ended while it waited: others of its host may wait there, too. */
+static void withdraw_from_barrier(struct guest* guest, const struct frame* frame) {
+  char* name = frame_text(frame);
+  for (int index = 0; index < guest->barrier_count; ++index) {
+    if (strcmp(guest->barriers[index], name) != 0) continue;
+    free(guest->barriers[index]);
+    guest->barriers[index] = guest->barriers[--guest->barrier_count];
+    break;
+  }
+  free(name);
+}
+
 static void leave_barrier(struct guest* guest, const char* name, uint32_t answer) {
   send_to(guest, answer, name, strlen(name));
   for (int index = guest->barrier_count - 1; index >= 0; --index) {
@@ -182,6 +194,7 @@ static void take_frame(struct guest* guest, const struct frame* frame) {
       if (frame_value(frame, &taken, sizeof taken)) credit += taken;
       break;
     case frame_barrier_wait: reach_barrier(guest, frame); break;
+    case frame_barrier_leave: withdraw_from_barrier(guest, frame); break;
     case frame_kernel_log: write_log(guest, frame); break;
     case frame_exit: take_exit(guest, frame); break;
     case frame_failure: take_failure(guest, frame); break;

@@ -49,6 +49,7 @@ enum frame_type {
   frame_stderr,       /* bytes */
   frame_credit,       /* uint32_t: bytes of standard input that were taken */
   frame_barrier_wait, /* name of the barrier that this host has reached */
+  frame_barrier_leave, /* name of the barrier at which a command of this host waits no more */
   frame_kernel_log,   /* bytes of the kernel's log from before the run */
   frame_exit,         /* struct exit_report; the last frame */
   frame_failure,      /* struct failure_report, then a sentence; the last frame */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -158,6 +159,43 @@ TEST_CASE("A sender waits while the program of the peer holds its messages") {
       });
   CHECK(sent_while_held == 6);
   CHECK(sent == 40);
+}
+
+TEST_CASE("Messages of a higher lane overtake those that wait, and each lane keeps its order") {
+  both_ends both;
+  std::string arrived_lanes;
+  std::uint32_t not_in_order = 0;
+  int left = 0;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        // These take every receive of the peer.
+        for (int i = 0; i < 6; ++i) co_await server.send(std::uint32_t{0});
+        async::event is_sent{both.loop};
+        const auto send = [&](std::uint8_t lane, std::uint32_t number) -> async::task<> {
+          co_await server.send(number).on_lane(lane);
+          if (--left == 0) is_sent.set();
+        };
+        for (std::uint32_t number = 1; number < 4; ++number)
+          for (const std::uint8_t lane : std::to_array<std::uint8_t>({1, 0, 9})) {
+            ++left;
+            both.loop.spawn(send(lane, number));
+          }
+        co_await is_sent.wait();
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        std::vector<messages::incoming> held;
+        for (int i = 0; i < 6; ++i) held.push_back(co_await client.next());
+        co_await async::sleep_for(both.loop, 50ms);
+        held.clear();
+        std::array<std::uint32_t, 10> last{};
+        while (const messages::incoming got = co_await client.next()) {
+          arrived_lanes += static_cast<char>('0' + got.lane());
+          if (got.as<std::uint32_t>() != ++last[got.lane()]) ++not_in_order;
+        }
+      });
+  CHECK(arrived_lanes == "999111000");
+  CHECK(not_in_order == 0);
 }
 
 TEST_CASE("try_send sends a message if there is room, and keeps the order") {

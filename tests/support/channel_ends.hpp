@@ -37,8 +37,9 @@ void break_link(const messages::channel& of);
 /// A loop with a listener, and two channels.
 struct both_ends {
   explicit both_ends(const messages::channel_options& connecting = few_receives(),
-                     const messages::channel_options& accepting = few_receives())
-      : client_options{connecting}, listener{loop, listening_address(), accepting} {}
+                     const messages::channel_options& accepting = few_receives(),
+                     const async::device_loop_options& of_loop = {})
+      : client_options{connecting}, loop{of_loop}, listener{loop, listening_address(), accepting} {}
 
   /// Returns the address of the listener.
   [[nodiscard]] cm::socket_address address() const { return address_of(listener.port()); }

@@ -126,8 +126,9 @@ inline constexpr device_fact overflowed_queue_goes_on{
 inline constexpr device_fact fails_unsent_packets{
     .what =
         "A send fails with local_queue_pair_operation_error, without a retry, while the interface "
-        "is down and takes no packet.",
-    .where = "rxe_req.c, rxe_requester; seen on Linux 6.1"};
+        "is down and takes no packet, and while its first queueing discipline is replaced. From "
+        "Linux 6.12 on it is flushed.",
+    .where = "rxe_req.c, rxe_requester; seen on Linux 6.1 and 6.12"};
 
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{

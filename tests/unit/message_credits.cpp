@@ -265,3 +265,14 @@ TEST_CASE("A frame that only confirms is refused if it confirms nothing") {
   CHECK(counts.receive(confirmation));
   CHECK_FALSE(counts.receive(confirmation));
 }
+
+TEST_CASE("A credit frame spends the credits that it returns, and no more than there are") {
+  message_credits counts{8, 8};
+  CHECK(counts.receive({.type = message_frame_type::credit, .lane = 5, .granted = 8}));
+  // They are granted again.
+  message_frame sent{.type = message_frame_type::credit};
+  counts.send(sent);
+  CHECK(sent.granted == 13);
+  message_credits others{8, 8};
+  CHECK_FALSE(others.receive({.type = message_frame_type::credit, .lane = 9, .granted = 8}));
+}

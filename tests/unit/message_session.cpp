@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <random>
 
 #include <adverb/messages/detail/message_session.hpp>
@@ -206,7 +207,12 @@ TEST_CASE("A frame that violates the protocol is refused with its reason") {
   CHECK(closed.violation() == session_violation::after_close);
 }
 
-TEST_CASE("Two sessions in random orders lose nothing, and end") {
+namespace {
+
+/// Takes steps of two sessions in random orders, and closes both. `make` returns the two from a
+/// source of random numbers, and `check` checks the receives of an end.
+template <class Make, class Check>
+void take_random_steps(const Make& make, const Check& check) {
   constexpr std::uint32_t first_seed = 1;
   constexpr std::uint32_t seeds = 20'000;
   std::uint64_t steps = 0;
@@ -217,7 +223,8 @@ TEST_CASE("Two sessions in random orders lose nothing, and end") {
     const auto below = [&](std::uint32_t bound) {
       return std::uniform_int_distribution<std::uint32_t>{0, bound - 1}(random);
     };
-    channel both{4 + below(6), 4 + below(6)};
+    const auto made = make(below);
+    channel& both = *made;
     const std::uint32_t length = 50 + below(150);
     // The programs are busy to different degrees.
     const std::array<std::uint32_t, 2> eagerness{1 + below(6), 1 + below(6)};
@@ -251,7 +258,7 @@ TEST_CASE("Two sessions in random orders lose nothing, and end") {
       REQUIRE(each->state.unconfirmed() == 0);
       REQUIRE(each->messages_received == each->peer->messages_sent);
       REQUIRE(each->completed == each->peer->written);
-      REQUIRE(each->posted == each->state.limits().receives + message_credits::spare_receives);
+      check(*each);
       REQUIRE(std::ranges::count(each->wishes, wish::fate::open, &wish::is) == 0);
       offers += each->completed;
     }
@@ -260,4 +267,67 @@ TEST_CASE("Two sessions in random orders lose nothing, and end") {
   std::cout << steps << " steps, " << offers << " offers written, seeds from " << first_seed
             << '\n';
   CHECK(offers > seeds / 2);
+}
+
+}  // namespace
+
+TEST_CASE("Two sessions in random orders lose nothing, and end") {
+  take_random_steps(
+      [](const auto& below) { return std::make_unique<channel>(4 + below(6), 4 + below(6)); },
+      [](const end& each) {
+        REQUIRE(each.posted == each.state.limits().receives + message_credits::spare_receives);
+      });
+}
+
+TEST_CASE("Two sessions that share receives lose nothing, and grant what is there") {
+  std::shared_ptr<adverb::detail::receive_loans> all;
+  std::uint32_t most_in_use = 0;
+  take_random_steps(
+      [&](const auto& below) {
+        // The guarantees of both, and up to a dozen to lend.
+        all = std::make_shared<adverb::detail::receive_loans>(12 + below(13));
+        return std::make_unique<channel>(all, 4 + below(6));
+      },
+      [&](const end& each) {
+        const std::uint32_t in_use = each.state.limits().share->in_use();
+        most_in_use = std::max(most_in_use, in_use);
+        REQUIRE(in_use >= message_credits::least_receives);
+        REQUIRE(in_use <= each.state.limits().receives);
+        REQUIRE(each.posted == in_use + message_credits::spare_receives);
+        REQUIRE(all->receives() - all->lendable() == in_use +
+                                                         each.peer->state.limits().share->in_use() +
+                                                         2 * message_credits::spare_receives);
+      });
+  CHECK(most_in_use == 9);
+}
+
+TEST_CASE("An idle sender returns the credits that it was lent") {
+  channel both{std::make_shared<adverb::detail::receive_loans>(64U), 32};
+  const auto exchange = [&](int messages) {
+    for (int i = 0; i < messages; ++i) {
+      CHECK(both.near.send(10));
+      both.settle();
+      CHECK(both.far.consume(true));
+      both.settle();
+    }
+  };
+  exchange(40);
+  CHECK(both.shares[1].in_use() == 32);
+  // It is not idle while it sends.
+  static_cast<void>(both.near.state.tick());
+  exchange(1);
+  static_cast<void>(both.near.state.tick());
+  both.settle();
+  CHECK(both.shares[1].in_use() == 32);
+
+  static_cast<void>(both.near.state.tick());
+  both.settle();
+  CHECK(both.shares[1].in_use() == message_credits::least_receives);
+  CHECK(both.far.violated == session_violation::none);
+  CHECK(both.near.state.unconfirmed() == 0);
+  exchange(40);
+  CHECK(both.shares[1].in_use() == 32);
+  both.finish();
+  CHECK(both.near.is_finished);
+  CHECK(both.far.is_finished);
 }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include <adverb/messages/detail/message_session.hpp>
 
@@ -47,12 +49,16 @@ struct received {
   /// Null for a message, and for an offer that is over.
   incoming_offer* offer = nullptr;
   bool is_over = false;
+
+  [[nodiscard]] bool is_offer() const { return header.type == message_frame_type::offer; }
 };
 
 /// One end: a session, and an owner that follows it, without a device.
 struct end {
   explicit end(const session_limits& agreed)
-      : state{agreed}, posted{agreed.receives + message_credits::spare_receives} {}
+      : state{agreed},
+        posted{(agreed.share != nullptr ? agreed.share->in_use() : agreed.receives) +
+               message_credits::spare_receives} {}
   end(const end&) = delete;
   end& operator=(const end&) = delete;
 
@@ -86,6 +92,7 @@ struct end {
   }
   bool act() {
     const session_action next = state.next();
+    follow_share();
     switch (next) {
       case session_action::finish: is_finished = true; [[fallthrough]];
       case session_action::nothing: return false;
@@ -170,18 +177,31 @@ struct end {
       case session_arrival::take:
       case session_arrival::none: break;
     }
-    ++posted;
-    state.receive_posted(header);
+    post_again(header);
     return true;
+  }
+  /// The receive of a frame is posted again.
+  void post_again(const message_frame& of) {
+    ++posted;
+    state.receive_posted(of);
+    follow_share();
+  }
+  /// The posted receives of a share are those that are in use, but for the messages that are held.
+  void follow_share() {
+    const adverb::detail::receive_share* const share = state.limits().share;
+    if (share == nullptr) return;
+    const auto held =
+        std::ranges::count_if(inbox, [](const received& each) { return !each.is_offer(); });
+    posted = share->in_use() - static_cast<std::uint32_t>(held) + message_credits::spare_receives;
   }
   /// The program deals with its first message: gives back a block, takes or refuses an offer.
   bool consume(bool takes) {
     if (inbox.empty()) return false;
     received& first = inbox.front();
-    if (first.header.type == message_frame_type::data) {
-      ++posted;
-      state.receive_posted(first.header);
+    if (!first.is_offer()) {
+      const message_frame header = first.header;
       inbox.pop_front();
+      post_again(header);
       return true;
     }
     if (first.is_over || first.offer == nullptr) {
@@ -212,6 +232,22 @@ struct channel {
         far{{.receives = of_peer, .receives_of_peer = receives, .resumes = resumes}} {
     near.peer = &far;
     far.peer = &near;
+  }
+  /// The ends share receives, of which each may have some.
+  channel(const std::shared_ptr<adverb::detail::receive_loans>& all, std::uint32_t most)
+      : shares{{{all, message_credits::least_receives, message_credits::spare_receives, most},
+                {all, message_credits::least_receives, message_credits::spare_receives, most}}},
+        near{limits_of_share(most, shares[0])},
+        far{limits_of_share(most, shares[1])} {
+    near.peer = &far;
+    far.peer = &near;
+  }
+  [[nodiscard]] static session_limits limits_of_share(std::uint32_t most,
+                                                      adverb::detail::receive_share& share) {
+    return {.receives = most,
+            .receives_of_peer = most,
+            .granted_by_peer = message_credits::least_receives,
+            .share = &share};
   }
   /// Passes on all frames, and does what is due.
   void settle() {
@@ -253,6 +289,7 @@ struct channel {
     const session_violation found = which.state.resume(of_peer);
     if (which.violated == session_violation::none) which.violated = found;
   }
+  std::array<adverb::detail::receive_share, 2> shares;
   end near;
   end far;
 };

@@ -226,6 +226,8 @@ class device_loop {
       policy.report(no_channel_);
     return !no_channel_;
   }
+  /// Returns the shared blocks of a device, which it creates if they do not exist; null on failure.
+  [[nodiscard]] detail::shared_receives* shared_blocks(context_ref context, on_failure policy);
   /// Returns a device with room for another link. Fails with EINVAL if the options of the link are
   /// impossible. Returns null on failure.
   [[nodiscard]] detail::loop_device* device_for(context_ref context,

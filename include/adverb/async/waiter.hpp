@@ -94,6 +94,14 @@ class waiter_list {
   /// Adds a waiter at the front. It must be in no list.
   void push_front(waiter& first) noexcept { insert(first, *ends_.next_); }
 
+  /// Adds a waiter behind the last one that `may_precede` returns true for. It must be in no list.
+  template <class Predicate>
+  void push_behind(waiter& added, const Predicate& may_precede) noexcept {
+    waiter* last = ends_.previous_;
+    while (last != &ends_ && !may_precede(*last)) last = last->previous_;
+    insert(added, *last->next_);
+  }
+
   /// Moves the first waiter of another list, which must not be empty, to the end of this one.
   void take_first_of(waiter_list& other) noexcept {
     waiter& first = other.front();

@@ -153,7 +153,8 @@ class send_step : public detail::async_step<send_step> {
   send_step(detail::channel_state& of, const detail::message_parts& parts) noexcept
       : channel_{&of}, parts_{parts} {}
 
-  /// Sends it on a lane, which the receiver sees.
+  /// Sends it on a lane, which the receiver sees, 0 by default. Messages of a higher lane are sent
+  /// before the others that wait.
   [[nodiscard]] send_step on_lane(std::uint8_t lane) && noexcept {
     parts_.lane = lane;
     return std::move(*this);

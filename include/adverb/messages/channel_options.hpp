@@ -29,6 +29,13 @@ struct channel_options {
   /// longest frame. A message that does not fit into the smaller `block_size` of both ends is
   /// offered to its receiver first. At least 64.
   std::uint32_t block_size = 4096;
+  /// Takes the receives over RDMA from those that the connections of the loop share
+  /// (`device_loop_options::shared_receives`), so that many clients need little memory. The peer is
+  /// granted four of them, as many as two messages and two answers take, and lent more, up to
+  /// `receives`, while it sends and some are left. Each channel keeps two more. `block_size` is at
+  /// most `shared_block_size` of the loop. No other connection may share them. Over TCP, each
+  /// channel has its own.
+  bool shared = false;
   /// Maximum number of frames in progress, of which two are kept for answers. At least 4.
   std::uint32_t max_frames = 32;
   /// Size of the longest message in bytes.

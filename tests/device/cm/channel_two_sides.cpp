@@ -156,6 +156,15 @@ void make_good() {
   static_cast<void>(in_guest("tc qdisc del dev $SOFTRDMA_INTERFACE root 2>/dev/null"));
 }
 
+/// A link that is bad while this object lives.
+class bad_link {
+ public:
+  explicit bad_link(const std::string& how) { make_bad(how); }
+  bad_link(const bad_link&) = delete;
+  bad_link& operator=(const bad_link&) = delete;
+  ~bad_link() { make_good(); }
+};
+
 /// A link that loses everything, from a time on and for a time, while this object lives.
 class cut {
  public:
@@ -164,10 +173,13 @@ class cut {
           std::this_thread::sleep_for(after);
           make_bad("loss 100%");
           std::this_thread::sleep_for(length);
-          make_good();
+          make_bad("loss 0%");
         }} {}
 
  private:
+  // A packet that is sent while the first queueing discipline replaces another one is not taken,
+  // and Soft-RoCE fails its send.
+  bad_link prepared_{"loss 0%"};
   std::jthread thread_;
 };
 
@@ -198,15 +210,6 @@ void check_exchange_over_each(std::uint32_t count, const Spoil& spoil) {
 }
 
 struct nothing {};
-
-/// A link that is bad while this object lives.
-class bad_link {
- public:
-  explicit bad_link(const std::string& how) { make_bad(how); }
-  bad_link(const bad_link&) = delete;
-  bad_link& operator=(const bad_link&) = delete;
-  ~bad_link() { make_good(); }
-};
 
 /// The seconds that the command gives each condition; 0 without it.
 [[nodiscard]] std::chrono::seconds seconds_of_command() {

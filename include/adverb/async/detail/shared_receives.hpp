@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/detail/receive_blocks.hpp>
+#include <adverb/async/detail/receive_loans.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
@@ -27,6 +29,7 @@ class shared_receives {
   ~shared_receives() = default;
 
   [[nodiscard]] shared_receive_queue_ref queue() const noexcept { return queue_; }
+  [[nodiscard]] const std::shared_ptr<receive_loans>& loans() const noexcept { return loans_; }
 
   void add(qp_number number, link& of) { links_.emplace(static_cast<std::uint32_t>(number), &of); }
   void remove(qp_number number) noexcept { links_.erase(static_cast<std::uint32_t>(number)); }
@@ -44,6 +47,7 @@ class shared_receives {
 
   static void complete(async::operation& which, const completion& each);
 
+  std::shared_ptr<receive_loans> loans_;
   block_memory memory_;
   std::vector<shared_block> blocks_;
   std::unordered_map<std::uint32_t, link*> links_;

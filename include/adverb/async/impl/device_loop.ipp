@@ -80,9 +80,15 @@ ADVERB_FUNC completion_queue_ref device_loop::queue(context_ref context, on_fail
 
 ADVERB_FUNC shared_receive_queue_ref device_loop::shared_receives(context_ref context,
                                                                   on_failure policy) {
+  const detail::shared_receives* const blocks = shared_blocks(context, policy);
+  return blocks != nullptr ? blocks->queue() : shared_receive_queue_ref{};
+}
+
+ADVERB_FUNC detail::shared_receives* device_loop::shared_blocks(context_ref context,
+                                                                on_failure policy) {
   detail::loop_device* const device = devices_.of(context, policy);
-  if (device == nullptr || !device->make_shared(policy)) return {};
-  return device->shared->queue();
+  if (device == nullptr || !device->make_shared(policy)) return nullptr;
+  return device->shared.get();
 }
 
 ADVERB_FUNC detail::device_event_source* device_loop::events(context_ref context,

@@ -8,7 +8,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC shared_receives::shared_receives(protection_domain_ref domain,
                                              completion_queue_ref completions, std::uint32_t count,
                                              std::uint32_t size, on_failure policy)
-    : memory_{domain, count, size, policy} {
+    : loans_{std::make_shared<receive_loans>(count)}, memory_{domain, count, size, policy} {
   if (policy.failed()) return;
   reservation_ = completion_reservation{completions, count, policy};
   if (policy.failed()) return;

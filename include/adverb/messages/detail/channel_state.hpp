@@ -178,6 +178,8 @@ class channel_state {
     ++free_count_;
   }
   [[gnu::cold]] void complete_offer();
+  /// Gives back the shared receives, but for those of messages that the program holds.
+  [[gnu::cold]] void leave_share() noexcept;
 
   static void tick(timer& which);
   static void close_expired(timer& which);
@@ -197,6 +199,8 @@ class channel_state {
   async::device_loop* loop_;
   /// The carrier, if it replaces broken links.
   resumable_carrier* resumption_;
+  /// The receives that it grants; empty if they are its own.
+  receive_share share_;
   message_session session_;
   async::loop_memory memory_;
   std::vector<frame_slot> slots_;

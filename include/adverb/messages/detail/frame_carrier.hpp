@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include <adverb/async/detail/receive_loans.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/async/waiter.hpp>
@@ -90,6 +91,9 @@ class frame_carrier {
                                                   on_failure policy) = 0;
   /// Returns the domain of registered memory; an empty one if the network needs none.
   [[nodiscard]] virtual protection_domain_ref protection_domain() const noexcept = 0;
+  /// Returns the share of the receives of the loop that the channel grants; an empty one if it has
+  /// receives of its own.
+  [[nodiscard]] virtual receive_share take_share() noexcept { return {}; }
 
   /// Begins to carry the frames of a channel.
   virtual void start(channel_state& of) = 0;

@@ -29,12 +29,13 @@ namespace adverb::inline ADVERB_ABI::detail {
 ///         16     4  size of the longest message in bytes
 ///         20     4  time without a frame until the peer is dead, in milliseconds; 0: endless
 ///         24     8  number of the session; 0 in an answer: the session is unknown
-///         32     4  number of the next message that the end expects
+///         32     4  number of the next message that the end expects; of a first link, the receives
+///                   that it grants at the start, or 0 for all
 ///         36     4  number of ends of the peer's offers that it has received
 ///         40     4  time in milliseconds to resume a broken link; of a link that resumes a
 ///                   session, the receives that the end grants now
 ///
-/// Bytes 24 and later are 0 without flag 2.
+/// Bytes 24 to 31 and 36 to 43 are 0 without flag 2.
 struct handshake {
   static constexpr std::size_t encoded_size = 44;
   static constexpr std::uint8_t version = 1;
@@ -48,6 +49,8 @@ struct handshake {
   std::uint32_t block_size = 0;
   std::uint32_t longest = 0;
   std::uint32_t dead_after = 0;
+  /// The receives that the end grants at the start; 0: all.
+  std::uint32_t granted_at_start = 0;
   /// The end resumes a broken link.
   bool resumes = false;
   /// This link resumes a session.

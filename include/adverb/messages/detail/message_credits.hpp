@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include <adverb/async/detail/receive_loans.hpp>
 #include <adverb/messages/detail/message_frame.hpp>
 #include <adverb/version.hpp>
 
@@ -18,6 +20,10 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// answers to offers and the end. Credit frames spend none, and meet two receives that are not
 /// granted: one for a credit frame, of which the next follows when the peer has confirmed it, and
 /// one for a confirmation, which is never confirmed. Other frames confirm as well.
+///
+/// A side that shares its receives with others grants `least_receives` at first, and then what it
+/// is lent, up to the receives that are agreed. The other side returns what it does not use: a
+/// credit frame spends the credits in its lane.
 class message_credits {
  public:
   /// The credits that messages leave to the other frames.
@@ -29,16 +35,25 @@ class message_credits {
 
   /// Starts with the receives that this side has posted, and those of the peer, as agreed.
   message_credits(std::uint32_t receives, std::uint32_t of_peer) noexcept
-      : granted_{of_peer}, of_peer_{of_peer}, posted_{receives}, announced_{receives} {
-    quarter_ = std::max(receives / 4, std::uint32_t{1});
-  }
+      : message_credits{receives, of_peer, of_peer, nullptr} {}
+  /// The same, where the peer grants some of its receives at first, or this side grants those of a
+  /// share.
+  message_credits(std::uint32_t receives, std::uint32_t of_peer, std::uint32_t granted_by_peer,
+                  receive_share* share) noexcept
+      : granted_{granted_by_peer},
+        of_peer_{of_peer},
+        at_start_{granted_by_peer},
+        posted_{share != nullptr ? share->in_use() : receives},
+        announced_{posted_},
+        quarter_{std::max(receives / 4, std::uint32_t{1})},
+        share_{share} {}
 
   // A broken link.
 
   /// Starts again for the next link, on which nothing can be sent yet.
   void begin_again() noexcept {
     posted_ = announced_ = granted_now();
-    received_ = sent_ = granted_ = 0;
+    received_ = balanced_at_ = sent_ = granted_ = 0;
     credit_frames_sent_ = credit_frames_confirmed_ = credit_frames_received_ = 0;
     is_unconfirmed_ = false;
   }
@@ -62,6 +77,11 @@ class message_credits {
   [[nodiscard]] bool may_send_credit() const noexcept {
     return credit_frames_sent_ == credit_frames_confirmed_;
   }
+  /// Returns the credits that a credit frame can return: those beyond the first ones.
+  [[nodiscard]] std::uint32_t surplus() const noexcept {
+    constexpr std::uint32_t most = 255;
+    return std::min(std::max(available(), at_start_) - at_start_, most);
+  }
   /// Returns true if a credit frame should be sent: the peer cannot send, or soon cannot.
   [[nodiscard]] bool owes_credit() const noexcept {
     const std::uint32_t unannounced = posted_ - announced_;
@@ -81,10 +101,12 @@ class message_credits {
     sent.granted = announced_ = posted_;
     sent.credit_frames = credit_frames_received_;
     is_unconfirmed_ = false;
-    if (!sent.is_credit())
+    if (!sent.is_credit()) {
       ++sent_;
-    else if ((sent.flags & message_frame::confirms) == 0)
-      ++credit_frames_sent_;
+      return;
+    }
+    if ((sent.flags & message_frame::confirms) == 0) ++credit_frames_sent_;
+    sent_ += sent.lane;
   }
   /// Returns the number of frames with a credit that were sent.
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
@@ -107,9 +129,10 @@ class message_credits {
     } else if ((received.flags & message_frame::confirms) != 0) {
       if (confirmed == 0) return false;
     } else {
-      if (is_unconfirmed_) return false;
+      if (is_unconfirmed_ || received.lane > announced_ - received_) return false;
       ++credit_frames_received_;
       is_unconfirmed_ = true;
+      if (received.lane != 0) take_back(received.lane);
     }
     // The peer posts a receive again for each frame that it has received.
     const std::uint32_t more = received.granted - granted_;
@@ -122,20 +145,42 @@ class message_credits {
   void receive_posted(const message_frame& of) noexcept {
     if (!of.is_credit()) ++posted_;
   }
+  /// Adapts the grants to the share, if there is one: each message that has arrived may have it
+  /// lent one more, and a receive that is not announced may go back.
+  [[gnu::cold]] void balance() noexcept {
+    const bool has_received = std::exchange(balanced_at_, received_) != received_;
+    if (has_received && share_->take())
+      ++posted_;
+    else if (posted_ != announced_ && share_->shrink())
+      --posted_;
+  }
 
  private:
+  /// The peer returns credits.
+  [[gnu::cold]] void take_back(std::uint32_t credits) noexcept {
+    received_ += credits;
+    balanced_at_ += credits;
+    posted_ += share_ != nullptr ? share_->take_back(credits) : credits;
+  }
+
   std::uint32_t granted_;
   std::uint32_t of_peer_;
+  /// The credits that the peer grants at the start.
+  std::uint32_t at_start_;
   std::uint32_t sent_ = 0;
   std::uint32_t posted_;
   std::uint32_t announced_;
   std::uint32_t received_ = 0;
   std::uint32_t quarter_;
+  /// The frames that had been received when the share was looked at last.
+  std::uint32_t balanced_at_ = 0;
   std::uint8_t credit_frames_sent_ = 0;
   std::uint8_t credit_frames_confirmed_ = 0;
   std::uint8_t credit_frames_received_ = 0;
   /// No frame has confirmed the last credit frame of the peer.
   bool is_unconfirmed_ = false;
+  /// Null if the receives are those of this side alone.
+  receive_share* share_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -21,6 +21,8 @@ struct session_limits {
   /// The receives that each side grants, at least `message_credits::least_receives`.
   std::uint32_t receives = 32;
   std::uint32_t receives_of_peer = 32;
+  /// The receives that the peer grants at the start; 0: all.
+  std::uint32_t granted_by_peer = 0;
   /// The size of the longest frame that this side sends, at most that of the peer's receives.
   std::uint32_t block_size_of_peer = 4096;
   /// The size of the longest message in bytes.
@@ -32,6 +34,8 @@ struct session_limits {
   bool peer_may_be_silent = false;
   /// A broken link is replaced by another one.
   bool resumes = false;
+  /// The receives that this side grants; null if they are those of this side alone.
+  receive_share* share = nullptr;
 };
 
 /// The state of one end when a link broke, for the other end.
@@ -309,8 +313,8 @@ class message_session {
   /// messages follow those that are sent again.
   static constexpr std::uint8_t until_heard = 1;
   static constexpr std::uint8_t until_replayed = 2;
-  /// A part of `due_`, so that a session that resumes is never idle: each turn looks at what the
-  /// peer has confirmed, and a session that does not resume never does.
+  /// A part of `due_`, so that a session that resumes or shares its receives is never idle: each
+  /// turn looks at what the peer has confirmed, or at the share, and other sessions never do.
   static constexpr std::uint32_t always_due = std::uint32_t{1} << 31U;
 
   /// Puts the counts into a frame that is sent.
@@ -322,6 +326,8 @@ class message_session {
   [[nodiscard]] std::uint32_t& messages_before(std::uint32_t frames) noexcept {
     return messages_before_[frames & (messages_before_.size() - 1)];
   }
+  /// Returns the number of credits that go back with the next frame.
+  [[gnu::cold]] [[nodiscard]] std::uint8_t return_credits() noexcept;
   void release(outgoing_offer& which) noexcept {
     which.at = outgoing_offer::phase::unused;
     --offers_out_;
@@ -404,12 +410,17 @@ class message_session {
   std::uint32_t offers_out_ = 0;
   std::uint32_t offers_in_ = 0;
   std::uint32_t silent_ticks_ = 0;
+  /// The frames that had been sent at the last tick.
+  std::uint32_t sent_at_tick_ = 0;
   session_violation violation_ = session_violation::none;
   std::uint8_t blocked_;
+  /// A credit frame is due: the first one over iWARP, or one that returns credits.
   bool must_greet_;
   /// The peer's credit frame is confirmed also while messages may do it.
   bool must_confirm_ = false;
   bool must_probe_ = false;
+  /// The next credit frame returns the credits that the peer has lent.
+  bool must_return_ = false;
   bool must_confirm_close_ = false;
   bool is_closing_ = false;
   bool is_close_sent_ = false;

@@ -15,6 +15,16 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Checks the receives that a channel shares. Fails with EINVAL if the loop has none, or smaller
+/// ones.
+void check_shared(const async::device_loop& loop, const messages::channel_options& options,
+                  on_failure policy);
+
+/// Returns the share of a channel in the receives of its loop; an empty one if it has receives
+/// of its own. Fails with ENOMEM if other channels leave too few.
+[[nodiscard]] receive_share share_of(async::device_loop& loop, context_ref context,
+                                     const messages::channel_options& options, on_failure policy);
+
 /// Returns the options of the connection of a channel.
 [[nodiscard]] async::connection_options connection_options_of(
     const messages::channel_options& options, const handshake& mine);
@@ -22,9 +32,9 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// Carries frames as messages of a reliable connection, and offers by RDMA.
 class rdma_carrier final : public frame_carrier {
  public:
-  /// Takes over an established connection.
-  explicit rdma_carrier(async::connection&& connection) noexcept
-      : connection_{std::move(connection)}, link_{&connection_.link()} {}
+  /// Takes over an established connection, and the share of the receives of its loop.
+  explicit rdma_carrier(async::connection&& connection, receive_share share = {}) noexcept
+      : connection_{std::move(connection)}, link_{&connection_.link()}, share_{std::move(share)} {}
 
   [[nodiscard]] messages::network network() const noexcept override {
     return messages::network::rdma;
@@ -44,6 +54,7 @@ class rdma_carrier final : public frame_carrier {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept override {
     return link_->domain();
   }
+  [[nodiscard]] receive_share take_share() noexcept override { return std::move(share_); }
   /// Returns the link. For tests: valid until the channel has ended.
   [[nodiscard]] reliable_link& link() const noexcept { return *link_; }
   void start(channel_state& of) override;
@@ -79,6 +90,7 @@ class rdma_carrier final : public frame_carrier {
   async::connection connection_;
   /// Valid until the channel has ended.
   reliable_link* link_;
+  receive_share share_;
   channel_state* owner_ = nullptr;
   std::optional<message_taker<rdma_carrier>> taker_;
   end_of_loop<rdma_carrier> end_{*this};

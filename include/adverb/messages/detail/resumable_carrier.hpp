@@ -86,6 +86,7 @@ class resumable_carrier final : public frame_carrier {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept override {
     return current_->protection_domain();
   }
+  [[nodiscard]] receive_share take_share() noexcept override { return current_->take_share(); }
   void start(channel_state& of) override;
   [[nodiscard]] bool is_open() const noexcept override {
     return life_.phase() == resumption_phase::connected && current_->is_open();

@@ -61,13 +61,17 @@ ADVERB_FUNC messages::channel connected_channel(async::connection connection,
                                                 const messages::channel_options& options,
                                                 const handshake& mine) {
   const auto of_peer = handshake::decode(connection.established()->private_data());
-  auto carrier = std::make_unique<rdma_carrier>(std::move(connection));
+  receive_share share =
+      share_of(connection.link().loop(), connection.link().device().context, options, throwing{});
+  auto carrier = std::make_unique<rdma_carrier>(std::move(connection), std::move(share));
   const cm::socket_address address = carrier->peer_address();
   return connected_channel({std::move(carrier), of_peer}, options, mine, address);
 }
 
 /// Returns the connecting end's part of the handshake of a new channel.
-ADVERB_FUNC handshake first_handshake(const messages::channel_options& options) {
+ADVERB_FUNC handshake first_handshake(const async::device_loop& loop,
+                                      const messages::channel_options& options) {
+  check_shared(loop, options, throwing{});
   handshake made = handshake::of(options, throwing{});
   if (made.resumes) made.session = handshake::new_session(throwing{});
   return made;
@@ -88,7 +92,7 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
                                                             std::vector<cm::socket_address> to,
                                                             messages::channel_options options) {
   using messages::network;
-  const handshake mine = first_handshake(options);
+  const handshake mine = first_handshake(loop, options);
   failure over_rdma;
   failure none;
   const bool tries_rdma =
@@ -126,7 +130,7 @@ ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, std::string h
     co_return co_await detail::connect_to_first(
         loop, co_await async::look_up(loop, std::move(host), port), options);
   }
-  const detail::handshake mine = detail::first_handshake(options);
+  const detail::handshake mine = detail::first_handshake(loop, options);
   co_return detail::connected_channel(
       co_await async::connect(loop, std::move(host), port,
                               detail::connection_options_of(options, mine)),

@@ -27,6 +27,8 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
                                const channel_options& options, on_failure policy)
     : loop_{&loop}, options_{options}, mine_{detail::handshake::of(options, policy)} {
   if (policy.failed()) return;
+  detail::check_shared(loop, options, policy);
+  if (policy.failed()) return;
   failure none;
   if (options.over == network::rdma || (options.over == network::any && loop.has_channel(none))) {
     rdma_.emplace(loop, address, cm::listener_options{}, policy);
@@ -180,8 +182,12 @@ ADVERB_FUNC async::task<channel> channel_request::accept() {
           detail::carrier_of(by.loop(), *self.request_.over_tcp, mine, by.options_, throwing{})
               .carrier;
     } else {
-      carrier = std::make_unique<detail::rdma_carrier>(co_await self.request_.over_rdma.accept(
-          detail::connection_options_of(by.options_, mine)));
+      async::connection_request& request = self.request_.over_rdma;
+      detail::receive_share share =
+          detail::share_of(by.loop(), request.context(), by.options_, throwing{});
+      async::connection accepted =
+          co_await request.accept(detail::connection_options_of(by.options_, mine));
+      carrier = std::make_unique<detail::rdma_carrier>(std::move(accepted), std::move(share));
     }
     co_return detail::make_channel(
         std::move(carrier),

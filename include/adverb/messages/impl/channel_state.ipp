@@ -21,10 +21,12 @@ ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
     : carrier_{std::move(carrier)},
       loop_{&carrier_->loop()},
       resumption_{resumption},
+      share_{carrier_->take_share()},
       session_{[&] {
         session_limits limits = mine.limits_with(of_peer);
         limits.sends_first = carrier_->is_iwarp() && is_connecting;
         limits.waits_for_peer = carrier_->is_iwarp() && !is_connecting;
+        if (share_) limits.share = &share_;
         return limits;
       }()},
       close_timeout_{options.close_timeout} {
@@ -72,7 +74,14 @@ ADVERB_FUNC void channel_state::ended(const failure& why) {
   } else {
     end(resumption_->cause_of_end(why));
   }
+  if (share_) leave_share();
   release();
+}
+
+ADVERB_FUNC void channel_state::leave_share() noexcept {
+  auto held = static_cast<std::uint32_t>(arrived_.size());
+  for (const arrived_message* each = unused_; each != nullptr; each = each->next) --held;
+  share_.leave(held);
 }
 
 // Broken links.
@@ -653,10 +662,14 @@ ADVERB_FUNC bool message_dispatch::start(const message_parts& parts) {
   else if (!is_eager && parts.copied_size > room)
     refusal_ = ENOBUFS;
   if (refusal_ != 0) return false;
-  if (!channel.senders_.empty() || !channel.may_dispatch(*this)) {
+  const auto precedes = [&](const async::waiter& each) {
+    return static_cast<const message_dispatch&>(each).parts_->lane >= parts.lane;
+  };
+  const bool is_first = channel.senders_.empty() || !precedes(channel.senders_.front());
+  if (!is_first || !channel.may_dispatch(*this)) {
     at_ = phase::waits_for_room;
     channel.note_stall(*this);
-    channel.senders_.push_back(*this);
+    channel.senders_.push_behind(*this, precedes);
     return true;
   }
   channel.dispatch(*this);

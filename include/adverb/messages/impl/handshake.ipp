@@ -64,9 +64,9 @@ ADVERB_FUNC cm::private_data handshake::encode() const {
   store_little_endian<12, std::uint32_t>(bytes, block_size);
   store_little_endian<16, std::uint32_t>(bytes, longest);
   store_little_endian<20, std::uint32_t>(bytes, dead_after);
+  store_little_endian<32, std::uint32_t>(bytes, is_resumption ? point.next : granted_at_start);
   if (resumes) {
     store_little_endian<24, std::uint64_t>(bytes, session);
-    store_little_endian<32, std::uint32_t>(bytes, point.next);
     store_little_endian<36, std::uint32_t>(bytes, point.ends);
     store_little_endian<40, std::uint32_t>(bytes, is_resumption ? point.granted : resume_within);
   }
@@ -88,11 +88,16 @@ ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& d
                  .longest = load_little_endian<16, std::uint32_t>(bytes),
                  .dead_after = load_little_endian<20, std::uint32_t>(bytes),
                  .resumes = has(handshake_flags::resumes)};
-  const bool is_valid = read.receives >= message_credits::least_receives &&
-                        read.receives <= most_receives && read.block_size >= least_block_size;
+  read.is_resumption = read.resumes && has(handshake_flags::is_resumption);
+  const auto next = load_little_endian<32, std::uint32_t>(bytes);
+  if (!read.is_resumption) read.granted_at_start = next;
+  const bool is_valid =
+      read.receives >= message_credits::least_receives && read.receives <= most_receives &&
+      read.block_size >= least_block_size &&
+      (read.granted_at_start == 0 || (read.granted_at_start >= message_credits::least_receives &&
+                                      read.granted_at_start <= read.receives));
   if (!is_valid) return std::nullopt;
   if (!read.resumes) return read;
-  read.is_resumption = has(handshake_flags::is_resumption);
   read.has_finished = read.is_resumption && has(handshake_flags::has_finished);
   read.session = load_little_endian<24, std::uint64_t>(bytes);
   const auto last = load_little_endian<40, std::uint32_t>(bytes);
@@ -104,7 +109,7 @@ ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& d
     }
     return read;
   }
-  read.point = {.next = load_little_endian<32, std::uint32_t>(bytes),
+  read.point = {.next = next,
                 .ends = load_little_endian<36, std::uint32_t>(bytes),
                 .granted = last,
                 .has_close = has(handshake_flags::has_close)};
@@ -147,6 +152,7 @@ ADVERB_FUNC std::uint64_t handshake::new_session(on_failure policy) noexcept {
 ADVERB_FUNC session_limits handshake::limits_with(const handshake& of_peer) const noexcept {
   return {.receives = receives,
           .receives_of_peer = of_peer.receives,
+          .granted_by_peer = of_peer.granted_at_start,
           .block_size_of_peer = std::min(block_size, of_peer.block_size),
           .longest = std::min(longest, of_peer.longest),
           .peer_may_be_silent = of_peer.is_blocking,

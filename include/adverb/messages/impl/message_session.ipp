@@ -25,8 +25,10 @@ ADVERB_FUNC std::string_view describe(session_violation violated) noexcept {
 
 ADVERB_FUNC message_session::message_session(const session_limits& agreed)
     : limits_{agreed},
-      credits_{agreed.receives, agreed.receives_of_peer},
-      due_{agreed.resumes ? always_due : 0},
+      credits_{agreed.receives, agreed.receives_of_peer,
+               agreed.granted_by_peer != 0 ? agreed.granted_by_peer : agreed.receives_of_peer,
+               agreed.share},
+      due_{agreed.resumes || agreed.share != nullptr ? always_due : 0},
       blocked_{agreed.waits_for_peer ? until_heard : std::uint8_t{0}},
       must_greet_{agreed.sends_first},
       messages_before_(std::bit_ceil(std::size_t{agreed.receives_of_peer} + 1)) {}
@@ -60,6 +62,9 @@ ADVERB_FUNC bool message_session::tick() noexcept {
   has_heard_ = false;
   must_probe_ = must_probe_ || silent_ticks_ == ticks_to_probe;
   must_confirm_ = must_confirm_ || credits_.may_confirm();
+  must_return_ = credits_.surplus() != 0 && sent_at_tick_ == credits_.sent();
+  must_greet_ = must_greet_ || must_return_;
+  sent_at_tick_ = credits_.sent();
   return limits_.peer_may_be_silent || silent_ticks_ < ticks_to_death;
 }
 
@@ -247,6 +252,7 @@ ADVERB_FUNC void message_session::settle(outgoing_offer& which) noexcept {
 
 ADVERB_FUNC session_action message_session::next() noexcept {
   if ((blocked_ & until_heard) != 0) return session_action::nothing;
+  if (limits_.share != nullptr) credits_.balance();
   if ((due_ & ~always_due) != 0 && credits_.may_send_control()) {
     for (outgoing_offer& each : offers_) {
       outgoing_ = &each;
@@ -334,7 +340,7 @@ ADVERB_FUNC session_violation message_session::resume(const session_point& of_pe
   blocked_ = replays_ != 0 ? until_replayed : std::uint8_t{0};
   if (limits_.waits_for_peer) blocked_ |= until_heard;
   must_greet_ = limits_.sends_first;
-  must_probe_ = must_confirm_close_ = false;
+  must_probe_ = must_return_ = must_confirm_close_ = false;
   must_confirm_ = is_closing_ || is_closed_by_peer_;
   return session_violation::none;
 }
@@ -370,6 +376,14 @@ ADVERB_FUNC bool message_session::finish_after_peer() noexcept {
   is_closed_by_peer_ = true;
   must_confirm_close_ = false;
   return true;
+}
+
+ADVERB_FUNC std::uint8_t message_session::return_credits() noexcept {
+  must_return_ = false;
+  const std::uint32_t count = credits_.surplus();
+  for (std::uint32_t each = 1; each <= count; ++each)
+    messages_before(credits_.sent() + each) = next_out_;
+  return static_cast<std::uint8_t>(count);
 }
 
 ADVERB_FUNC message_frame message_session::perform(session_action action) noexcept {
@@ -425,13 +439,15 @@ ADVERB_FUNC message_frame message_session::perform(session_action action) noexce
       break;
     case session_action::send_confirmation: sent.flags = message_frame::confirms; break;
     case session_action::send_credit:
+      if (must_return_) sent.lane = return_credits();
+      break;
     case session_action::nothing:
     case session_action::release_confirmed:
     case session_action::complete_offer:
     case session_action::send_again:
     case session_action::finish: break;
   }
-  if (sent.is_credit()) must_greet_ = false;
+  if (sent.is_credit()) must_greet_ = must_return_;
   must_confirm_ = is_closing_ || is_closed_by_peer_;
   // These have the number of messages received.
   if (sent.is_credit() || sent.type == message_frame_type::close) must_confirm_close_ = false;

@@ -17,11 +17,47 @@ ADVERB_FUNC async::connection_options connection_options_of(
       .max_send_wr = 2 * options.max_frames + 2,
       .receives = options.receives + message_credits::spare_receives,
       .block_size = options.block_size,
+      .shared = options.shared,
       .max_send_sge = 1 + message_parts::most_parts,
       .connect_timeout = options.connect_timeout,
   };
-  made.connection.private_data = mine.encode();
+  handshake sent = mine;
+  if (options.shared) sent.granted_at_start = message_credits::least_receives;
+  made.connection.private_data = sent.encode();
   return made;
+}
+
+ADVERB_FUNC void check_shared(const async::device_loop& loop,
+                              const messages::channel_options& options, on_failure policy) {
+  policy.clear();
+  const async::device_loop_options& of_loop = loop.options();
+  const bool has_receives = of_loop.shared_receives != 0;
+  if (!options.shared || (has_receives && options.block_size <= of_loop.shared_block_size)) return;
+  policy.report(EINVAL, "messages::channel_options", [&](failure_description& description) {
+    if (!has_receives)
+      description.explain("shared is set, and the options of the loop have no shared receives");
+    else
+      description.explain("block_size is {}, and shared_block_size of the loop {}",
+                          {options.block_size, of_loop.shared_block_size});
+  });
+}
+
+ADVERB_FUNC receive_share share_of(async::device_loop& loop, context_ref context,
+                                   const messages::channel_options& options, on_failure policy) {
+  policy.clear();
+  if (!options.shared) return {};
+  shared_receives* const all = loop.shared_blocks(context, policy);
+  if (all == nullptr) return {};
+  receive_share share{all->loans(), message_credits::least_receives,
+                      message_credits::spare_receives, options.receives};
+  if (!share)
+    policy.report(ENOMEM, "messages::channel_options", [&](failure_description& description) {
+      description.explain(
+          "{} channels share the {} receives of the loop, which are too few for another one: "
+          "raise shared_receives",
+          {all->loans()->shares(), all->loans()->receives()});
+    });
+  return share;
 }
 
 ADVERB_FUNC void rdma_carrier::start(channel_state& of) {
