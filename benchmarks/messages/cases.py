@@ -3,6 +3,8 @@
 import dataclasses
 
 PROGRAMS = ["c", "tasks", "asio"]
+# It waits for each message, so it has no other way than there and back.
+BLOCKING = "blocking"
 # Server and client.
 CROSS = [("c", "tasks"), ("tasks", "c"), ("c", "asio"), ("asio", "c")]
 KIB = 1 << 10
@@ -33,6 +35,10 @@ class Case:
             return f"{size}, offered, {way}"
         receives = f", {self.receives} receives" if self.receives != RECEIVES else ""
         return f"{size} in blocks of {self.block:,} B, {way}{receives}"
+
+    @property
+    def counted_programs(self):
+        return [*PROGRAMS, BLOCKING] if self.mode == "echo" else PROGRAMS
 
     @property
     def is_offered(self):

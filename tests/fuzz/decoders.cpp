@@ -35,7 +35,8 @@ void decode_handshake(std::span<const std::byte> bytes) {
   // Encoding gives the same bytes.
   const auto again = detail::handshake::decode(read->encode());
   fuzz::require(
-      again && again->receives == read->receives && again->longest == read->longest &&
+      again && again->receives == read->receives &&
+          again->granted_at_start == read->granted_at_start && again->longest == read->longest &&
           again->resumes == read->resumes && again->is_resumption == read->is_resumption &&
           again->has_finished == read->has_finished && again->session == read->session &&
           again->resume_within == read->resume_within && again->point.next == read->point.next &&

@@ -148,6 +148,37 @@ TEST_CASE("A client for whom no shared receives are left is refused, and served 
   CHECK(is_served);
 }
 
+TEST_CASE("A program that holds its shared receives learns why no message comes") {
+  // A channel is guaranteed six, and no more are left to lend.
+  both_ends here{channel_test::few_receives(), sharing(), with_receives(6)};
+  std::string of_client;
+  std::string of_server;
+  std::uint32_t taken = 0;
+  here.run(
+      [&](messages::channel& server) -> async::task<> {
+        here.loop.spawn([&]() -> async::task<> {
+          co_await async::sleep_for(here.loop, 100ms);
+          of_client = server.why_stalled();
+        });
+        for (std::uint32_t each = 0; each < 40; ++each) co_await server.send(each);
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        std::vector<messages::incoming> held;
+        for (int i = 0; i < 2; ++i) held.push_back(co_await client.next());
+        co_await async::sleep_for(here.loop, 200ms);
+        of_server = client.why_stalled();
+        held.clear();
+        taken = 2;
+        while (const messages::incoming got = co_await client.next()) ++taken;
+      });
+  CHECK(taken == 40);
+  CHECK(of_server ==
+        "no receives of the loop are left, and the program holds those of the channel");
+  CHECK(of_client ==
+        "the peer grants no more of the receives that it shares, or its program holds them");
+}
+
 TEST_CASE("Receives that were lent to a client come back while it is idle", "[ibv_create_srq]") {
   messages::channel_options options = sharing();
   options.dead_after = 400ms;

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <random>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -401,6 +403,22 @@ class hostile_peer {
   [[nodiscard]] const stream_offer& offer() const { return offer_; }
   [[nodiscard]] const async::connection& connection() const { return server_; }
 
+  /// Writes nothing with each of these messages, and blocks the loop until they have arrived.
+  void send_at_once(std::initializer_list<std::uint32_t> messages) const {
+    const remote_buffer<std::byte, access_right::remote_write> nothing{
+        adopt, offer_.buffer.address, 0, static_cast<rkey>(offer_.buffer.key)};
+    std::size_t at = 64;
+    for (const std::uint32_t each : messages) {
+      std::memcpy(memory_->bytes().data() + at, &each, sizeof each);
+      if (adverb::detail::is_iwarp(server_.protection_domain().context()))
+        server_.post(adverb::send(memory_->slice(at, sizeof each))).check();
+      else
+        server_.post(write_with_immediate(nothing, static_cast<immediate>(each))).check();
+      at += sizeof each;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  }
+
   /// Writes, and sends the message.
   async::task<> send(std::uint32_t message, const stream_target& target,
                      std::span<const std::byte> bytes = {}) const {
@@ -427,12 +445,37 @@ class hostile_peer {
   stream_offer offer_;
 };
 
+using hostile_act = std::function<async::task<>(const hostile_peer&)>;
+
+/// Accepts a stream as a hostile peer, passes that to the attack, and receives until the end.
+async::task<> accept_hostile(side& here, hostile_act attack) {
+  async::connection_request request = co_await here.listener.next();
+  async::loop_memory memory = here.loop.memory(
+      request.context(), 256, access_right::local_write | access_right::remote_write);
+  const auto exposed = memory.region().remote_writable();
+  const auto key = static_cast<std::uint32_t>(exposed.key());
+  async::connection_options hostile = small;
+  hostile.receives = 64;
+  hostile.connection.private_data = std::span<const std::byte>{
+      stream_offer{.receives = 16,
+                   .list = {.address = exposed.address() + 128, .key = key, .length = 2},
+                   .buffer = {.address = exposed.address() + 160, .key = key, .length = 64}}
+          .encode()};
+  async::connection made = co_await request.accept(hostile);
+  const hostile_peer peer{std::move(made), memory};
+  std::error_code ended;
+  static_cast<void>(co_await peer.connection().next().report_to(ended));
+  co_await attack(peer);
+  while (co_await peer.connection().next().report_to(ended)) {
+  }
+}
+
 }  // namespace
 
 TEST_CASE("A hostile peer of a stream is refused with a sentence", "[ibv_post_recv]") {
   struct attack {
     std::string_view sentence;
-    std::function<async::task<>(const hostile_peer&)> run;
+    hostile_act run;
   };
   constexpr auto data = stream_message::kind::data;
   constexpr auto credits = stream_message::kind::credits;
@@ -485,29 +528,38 @@ TEST_CASE("A hostile peer of a stream is refused with a sentence", "[ibv_post_re
       std::error_code ended;
       co_await server.close().report_to(ended);
     });
-    here.loop.spawn([&]() -> async::task<> {
-      async::connection_request request = co_await here.listener.next();
-      async::loop_memory memory = here.loop.memory(
-          request.context(), 256, access_right::local_write | access_right::remote_write);
-      const auto exposed = memory.region().remote_writable();
-      const auto key = static_cast<std::uint32_t>(exposed.key());
-      async::connection_options hostile = small;
-      hostile.receives = 64;
-      hostile.connection.private_data = std::span<const std::byte>{
-          stream_offer{.receives = 16,
-                       .list = {.address = exposed.address() + 128, .key = key, .length = 2},
-                       .buffer = {.address = exposed.address() + 160, .key = key, .length = 64}}
-              .encode()};
-      async::connection made = co_await request.accept(hostile);
-      const hostile_peer peer{std::move(made), memory};
-      std::error_code ended;
-      static_cast<void>(co_await peer.connection().next().report_to(ended));
-      co_await each.run(peer);
-      while (co_await peer.connection().next().report_to(ended)) {
-      }
-    });
+    here.loop.spawn(accept_hostile(here, each.run));
     here.run();
     CHECK(why.code() == std::errc::protocol_error);
     CHECK(mentions(why, each.sentence));
   }
+}
+
+TEST_CASE("A write that is cancelled when its stream fails reports why the stream failed",
+          "[ibv_post_recv]") {
+  side here;
+  failure of_write;
+  here.loop.spawn([&]() -> async::task<> {
+    const remote_stream server =
+        co_await remote_stream::connect(here.loop, here.address(), patient);
+    here.loop.spawn([&]() -> async::task<> {
+      std::array<std::byte, 8> bytes{};
+      const std::size_t size = co_await server.read(bytes);
+      CHECK(size == 0);
+      // In the same turn, before the message that violates the protocol.
+      server.connection().cancel_waits();
+    });
+    // More than the peer has room for.
+    const std::vector<std::byte> written(1000);
+    co_await server.write(written).report_to(of_write);
+    std::error_code ended;
+    co_await server.close().report_to(ended);
+  });
+  here.loop.spawn(accept_hostile(here, [](const hostile_peer& peer) -> async::task<> {
+    peer.send_at_once({stream_message::encode(stream_message::control::shutdown), 5U << 29U});
+    co_return;
+  }));
+  here.run();
+  CHECK(of_write.code() == std::errc::protocol_error);
+  CHECK(mentions(of_write, "a message has an unknown kind"));
 }

@@ -39,7 +39,7 @@ enum class message_frame_type : std::uint8_t {
 ///     offset  size  content
 ///          0     1  type
 ///          1     1  flags
-///          2     1  lane
+///          2     1  lane; of a credit frame, the credits that it returns
 ///          3     1  number of credit and probe frames received, modulo 256
 ///          4     4  length
 ///          8     4  sequence

@@ -180,6 +180,10 @@ class message_session {
   [[nodiscard]] bool may_send_message() const noexcept {
     return blocked_ == 0 && credits_.may_send_message();
   }
+  /// Returns true if the peer may send a message, as soon as it has every grant.
+  [[nodiscard]] bool grants_a_message() const noexcept {
+    return credits_.granted_now() > message_credits::reserve;
+  }
   [[nodiscard]] bool may_offer() const noexcept {
     return may_send_message() && offers_out_ < most_offers;
   }

@@ -586,12 +586,16 @@ ADVERB_FUNC void channel_state::report_close(on_failure policy) const {
 ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
   if (has_ended_) return {};
   if (is_broken()) return "the link is broken, and is being connected again";
+  if (share_ && !session_.grants_a_message())
+    return "no receives of the loop are left, and the program holds those of the channel";
   if (unused_ == nullptr || !carrier_->is_audible())
     return "the program holds every message: the next one arrives when one is destroyed";
   if (senders_.empty()) return {};
   if (!has_room()) return "as many frames as max_frames allows are in progress";
   if (!session_.may_send_message())
-    return "the program of the peer holds as many messages as it has receives";
+    return session_.limits().granted_by_peer != 0
+               ? "the peer grants no more of the receives that it shares, or its program holds them"
+               : "the program of the peer holds as many messages as it has receives";
   return "as many offers as a channel can have wait for the peer";
 }
 
