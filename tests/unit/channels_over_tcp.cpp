@@ -128,6 +128,39 @@ TEST_CASE("A peer over TCP that sends more than it was granted ends the channel 
   CHECK(why.code() == std::errc::protocol_error);
 }
 
+TEST_CASE("The failure of a channel over TCP names its peer, whose address stays known") {
+  both_ends here;
+  failure why;
+  std::string peer;
+  bool has_ended_before = true;
+  bool has_ended = false;
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel client = co_await here.listener.accept();
+    const messages::incoming late =
+        co_await client.next().within(std::chrono::milliseconds{50}).report_to(why);
+    CHECK(why.code() == std::errc::timed_out);
+    has_ended_before = client.has_ended();
+    const messages::incoming none = co_await client.next().report_to(why);
+    has_ended = client.has_ended();
+    peer = cm::to_text(client.peer_address());
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    {
+      const plain_socket rude{here.address()};
+      rude.reset_at_end();
+      rude.send(greeting());
+      co_await async::sleep_for(here.loop, std::chrono::milliseconds{200});
+    }
+  });
+  here.loop.run();
+  CHECK(why.code() == std::errc::connection_reset);
+  CHECK_FALSE(has_ended_before);
+  CHECK(has_ended);
+  CHECK(peer.find("127.0.0.1") != std::string::npos);
+  CHECK(std::string{why.what()}.find("the channel with " + peer + " runs over TCP") !=
+        std::string::npos);
+}
+
 TEST_CASE("A listener over TCP outlasts peers that send nothing, little, or no handshake") {
   both_ends here;
   std::vector<std::unique_ptr<plain_socket>> rude;

@@ -31,6 +31,11 @@ class plain_socket {
   void send(std::span<const std::byte> bytes) const {
     static_cast<void>(::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
   }
+  /// Has the end of this object reset the connection.
+  void reset_at_end() const {
+    const linger none{.l_onoff = 1, .l_linger = 0};
+    static_cast<void>(::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &none, sizeof none));
+  }
   /// Reads to the end.
   [[nodiscard]] std::vector<std::byte> all() const {
     std::vector<std::byte> bytes;

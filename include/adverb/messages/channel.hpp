@@ -355,6 +355,9 @@ class [[nodiscard]] channel {
   /// Ends the channel at once. Steps under way fail.
   void cancel() const noexcept { state().cancel(); }
 
+  /// Returns true if nothing arrives and nothing can be sent any more: both sides have closed the
+  /// channel, or it has failed. A step that fails with ETIMEDOUT alone leaves it false.
+  [[nodiscard]] bool has_ended() const noexcept { return state().has_ended(); }
   /// Returns the number of messages that were sent and that the peer may not have received.
   [[nodiscard]] std::uint32_t unconfirmed() const noexcept {
     return state().session().unconfirmed();

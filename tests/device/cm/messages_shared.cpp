@@ -176,7 +176,8 @@ TEST_CASE("A program that holds its shared receives learns why no message comes"
   CHECK(of_server ==
         "no receives of the loop are left, and the program holds those of the channel");
   CHECK(of_client ==
-        "the peer grants no more of the receives that it shares, or its program holds them");
+        "the peer grants no more receives; possible causes: it shares them, or its program holds "
+        "them");
 }
 
 TEST_CASE("Receives that were lent to a client come back while it is idle", "[ibv_create_srq]") {

@@ -34,7 +34,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
     return messages::network::tcp;
   }
   [[nodiscard]] async::device_loop& loop() const noexcept override { return *loop_; }
-  [[nodiscard]] cm::socket_address peer_address() const noexcept override;
+  [[nodiscard]] cm::socket_address peer_address() const noexcept override { return peer_; }
   [[nodiscard]] bool is_iwarp() const noexcept override { return false; }
   [[nodiscard]] async::loop_memory memory(std::size_t size, access_rights /*rights*/,
                                           on_failure policy) override {
@@ -115,6 +115,7 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
   static constexpr std::size_t staging_size = std::size_t{1} << 16;
 
   async::device_loop* loop_;
+  cm::socket_address peer_;
   channel_state* owner_ = nullptr;
   phase at_ = phase::open;
   failure why_;

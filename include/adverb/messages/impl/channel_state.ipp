@@ -594,7 +594,8 @@ ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
   if (!has_room()) return "as many frames as max_frames allows are in progress";
   if (!session_.may_send_message())
     return session_.limits().granted_by_peer != 0
-               ? "the peer grants no more of the receives that it shares, or its program holds them"
+               ? "the peer grants no more receives; possible causes: it shares them, or its "
+                 "program holds them"
                : "the program of the peer holds as many messages as it has receives";
   return "as many offers as a channel can have wait for the peer";
 }

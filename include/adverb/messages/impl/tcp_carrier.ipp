@@ -13,10 +13,18 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Returns the address of the peer of a socket; an empty one if it has gone.
+ADVERB_FUNC cm::socket_address peer_of_socket(int descriptor) noexcept {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == -1) return {};
+  return address_in(reinterpret_cast<const sockaddr*>(&peer));
+}
+
 ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, int descriptor,
                                      const handshake& mine, std::uint32_t max_frames,
                                      on_failure policy)
-    : loop_{&loop}, block_size_{mine.block_size} {
+    : loop_{&loop}, peer_{peer_of_socket(descriptor)}, block_size_{mine.block_size} {
   const auto sockets = loop.sockets(policy);
   if (sockets == nullptr) {
     ::close(descriptor);
@@ -32,13 +40,6 @@ ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, int descriptor,
   for (std::size_t each = 0; each < blocks_.size(); ++each)
     blocks_[each] = {memory_.get() + each * block_size_, std::exchange(free_, &blocks_[each])};
   staging_ = std::make_unique_for_overwrite<std::byte[]>(staging_size);
-}
-
-ADVERB_FUNC cm::socket_address tcp_carrier::peer_address() const noexcept {
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  if (::getpeername(descriptor(), reinterpret_cast<sockaddr*>(&peer), &size) == -1) return {};
-  return address_in(reinterpret_cast<const sockaddr*>(&peer));
 }
 
 ADVERB_FUNC void tcp_carrier::start(channel_state& of) {
@@ -232,8 +233,10 @@ ADVERB_FUNC void tcp_carrier::loop_ended() {
 
 ADVERB_FUNC failure tcp_carrier::failure_of(const char* verb, int number) const {
   failure why;
-  on_failure{why}.report(number, verb, [](failure_description& description) {
-    description.explain("the channel runs over TCP");
+  on_failure{why}.report(number, verb, [this](failure_description& description) {
+    description.explain([this](text_writer& writer) {
+      writer.put("the channel with ").put(peer_).put(" runs over TCP");
+    });
   });
   return why;
 }
