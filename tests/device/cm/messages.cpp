@@ -219,3 +219,29 @@ TEST_CASE("A channel of any network is over RDMA if its peer has it, and over TC
     CHECK(became == (offered == messages::network::any ? messages::network::rdma : offered));
   }
 }
+
+TEST_CASE("Registered memory serves channels over TCP, too", "[ibv_reg_mr]") {
+  messages::channel_options options = channel_test::few_receives();
+  options.over = messages::network::tcp;
+  channel_test::both_ends here{options, options};
+  const context device = open_device();
+  const protection_domain domain{device};
+  std::vector<std::byte> bytes(20'000);
+  const memory_region region{domain, bytes, access_right::local_write};
+  channel_test::fill(std::span{bytes}.first(10'000), 3);
+  bool is_intact = false;
+  here.run(
+      [&](messages::channel& server) -> async::task<> {
+        co_await server.send(region.buffer().slice(0, 10'000));
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        messages::incoming got = co_await client.next();
+        CHECK(got.is_offer());
+        const std::span<std::byte> taken =
+            co_await got.receive_into(region.buffer().slice(10'000, 10'000));
+        is_intact = channel_test::is_filled(taken, 3) && taken.data() == bytes.data() + 10'000;
+        co_await client.close();
+      });
+  CHECK(is_intact);
+}
