@@ -50,9 +50,7 @@ class channel_state {
   /// The handle of the program has gone.
   void detach() noexcept;
   /// Ends the channel for the program.
-  void cancel() noexcept {
-    if (!take_leave()) carrier_->cancel();
-  }
+  void cancel() noexcept;
   /// Ends the connection, because the device uses memory of the program.
   void let_go() noexcept { carrier_->cancel(); }
 

@@ -118,6 +118,8 @@ class resumable_carrier final : public frame_carrier {
   [[nodiscard]] const failure& cause_of_end(const failure& of_link) const noexcept {
     return final_ ? *final_ : of_link;
   }
+  /// The program ends the channel, whatever becomes of its last link.
+  void note_cancelled() noexcept;
   /// No other link follows.
   void retire() noexcept;
   /// A frame is not in progress any more.

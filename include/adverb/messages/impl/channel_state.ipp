@@ -66,6 +66,13 @@ ADVERB_FUNC void channel_state::detach() noexcept {
   release();
 }
 
+ADVERB_FUNC void channel_state::cancel() noexcept {
+  if (take_leave())
+    resumption_->note_cancelled();
+  else
+    carrier_->cancel();
+}
+
 ADVERB_FUNC void channel_state::ended(const failure& why) {
   if (resumption_ == nullptr) {
     end(why);

@@ -403,14 +403,18 @@ ADVERB_FUNC void resumable_carrier::give_up(const failure& why) noexcept {
   turn_soon();
 }
 
-ADVERB_FUNC void resumable_carrier::cancel() {
-  if (has_link_) {
-    retire();
-    return current_->cancel();
-  }
+ADVERB_FUNC void resumable_carrier::note_cancelled() noexcept {
+  if (final_ != nullptr) return;
   failure why;
   report_cancelled(why, "messages::channel");
-  give_up(why);
+  final_ = std::make_unique<failure>(why);
+}
+
+ADVERB_FUNC void resumable_carrier::cancel() {
+  note_cancelled();
+  if (!has_link_) return give_up(*final_);
+  retire();
+  current_->cancel();
 }
 
 ADVERB_FUNC void resumable_carrier::detach() noexcept {
