@@ -89,15 +89,16 @@ int barrier_watch(struct pollfd* polled) {
   return waiting_count;
 }
 
-void barrier_withdraw(const struct pollfd* polled, int count, struct bytes* output) {
+static void drop(int index) {
+  close(waiting[index].fd);
+  waiting[index] = waiting[--waiting_count];
+}
+
+void barrier_withdraw(const struct pollfd* polled, struct bytes* output) {
   for (int index = waiting_count - 1; index >= 0; --index) {
-    bool ended = false;
-    for (int each = 0; each < count; ++each)
-      ended = ended || (polled[each].fd == waiting[index].fd && polled[each].revents != 0);
-    if (!ended) continue;
+    if (polled[index].revents == 0) continue;
     frame_append(output, frame_barrier_leave, waiting[index].name, strlen(waiting[index].name));
-    close(waiting[index].fd);
-    waiting[index] = waiting[--waiting_count];
+    drop(index);
   }
 }
 
@@ -107,7 +108,6 @@ void barrier_answer(const struct frame* frame, bool reached) {
         memcmp(waiting[index].name, frame->payload, frame->length) != 0)
       continue;
     send(waiting[index].fd, reached ? "1" : "0", 1, MSG_NOSIGNAL);
-    close(waiting[index].fd);
-    waiting[index] = waiting[--waiting_count];
+    drop(index);
   }
 }

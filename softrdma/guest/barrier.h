@@ -25,8 +25,9 @@ enum { barrier_waiting_limit = 64 };
 /* Fills in what to poll for the end of each tool that waits; returns the number of these. */
 int barrier_watch(struct pollfd* polled);
 
-/* Withdraws the requests of tools that have ended: the command that would have gone on is gone. */
-void barrier_withdraw(const struct pollfd* polled, int count, struct bytes* output);
+/* Withdraws the requests of tools that have ended, as the poll of what barrier_watch filled in shows:
+ * the command that would have gone on is gone. */
+void barrier_withdraw(const struct pollfd* polled, struct bytes* output);
 
 /* Lets every tool go that waits for that name. */
 void barrier_answer(const struct frame* frame, bool reached);

@@ -154,7 +154,7 @@ static void step(struct relay* relay) {
   };
   int waiting = barrier_watch(polled + count);
   poll(polled, (nfds_t)(count + waiting), -1);
-  barrier_withdraw(polled + count, waiting, &relay->to_host);
+  barrier_withdraw(polled + count, &relay->to_host);
   if (polled[on_port].revents & POLLOUT) bytes_write(&relay->to_host, relay->port, chunk);
   if (polled[on_port].revents & POLLIN) receive(relay);
   if (polled[on_barriers].revents & POLLIN) barrier_accept(relay->barriers, &relay->to_host);

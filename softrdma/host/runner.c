@@ -91,13 +91,17 @@ static bool waits_at(const struct guest* guest, const char* name) {
   return false;
 }
 
+static void drop_barrier(struct guest* guest, int index) {
+  free(guest->barriers[index]);
+  guest->barriers[index] = guest->barriers[--guest->barrier_count];
+}
+
 /* A command has ended while it waited: others of its host may wait there, too. */
 static void withdraw_from_barrier(struct guest* guest, const struct frame* frame) {
   char* name = frame_text(frame);
   for (int index = 0; index < guest->barrier_count; ++index) {
     if (strcmp(guest->barriers[index], name) != 0) continue;
-    free(guest->barriers[index]);
-    guest->barriers[index] = guest->barriers[--guest->barrier_count];
+    drop_barrier(guest, index);
     break;
   }
   free(name);
@@ -106,9 +110,7 @@ static void withdraw_from_barrier(struct guest* guest, const struct frame* frame
 static void leave_barrier(struct guest* guest, const char* name, uint32_t answer) {
   send_to(guest, answer, name, strlen(name));
   for (int index = guest->barrier_count - 1; index >= 0; --index) {
-    if (strcmp(guest->barriers[index], name) != 0) continue;
-    free(guest->barriers[index]);
-    guest->barriers[index] = guest->barriers[--guest->barrier_count];
+    if (strcmp(guest->barriers[index], name) == 0) drop_barrier(guest, index);
   }
 }
 

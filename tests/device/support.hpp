@@ -6,7 +6,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <initializer_list>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -55,6 +59,22 @@ inline constexpr adverb::access_rights every_right =
   return holds(device_facts::refused_receive_is_operation_error, context)
              ? adverb::completion_status::local_queue_pair_operation_error
              : adverb::completion_status::local_protection_error;
+}
+
+/// The sum of counters of the first port of a device; none if it does not have them.
+[[nodiscard]] inline std::optional<std::uint64_t> device_counters(
+    adverb::context_ref context, std::initializer_list<const char*> names) {
+  // The kernel reads its counters at most every ten milliseconds.
+  std::this_thread::sleep_for(std::chrono::milliseconds{15});
+  std::uint64_t all = 0;
+  for (const char* each : names) {
+    std::ifstream counter{"/sys/class/infiniband/" + std::string{context.device().name()} +
+                          "/ports/1/hw_counters/" + each};
+    std::uint64_t count = 0;
+    if (!(counter >> count)) return std::nullopt;
+    all += count;
+  }
+  return all;
 }
 
 /// The size of a completion queue beside which one context makes many queue pairs: on soft-iWARP it

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Messages over paths of every MTU.
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <optional>
-#include <string>
-#include <thread>
 
 #include "support.hpp"
 
@@ -18,13 +14,7 @@ namespace traffic_mtus {
 
 /// The number of packets that Soft-RoCE has sent.
 [[nodiscard]] std::optional<std::uint64_t> packets_sent(context_ref context) {
-  // The kernel reads its counters at most every ten milliseconds.
-  std::this_thread::sleep_for(std::chrono::milliseconds{15});
-  std::ifstream counter{"/sys/class/infiniband/" + std::string{context.device().name()} +
-                        "/ports/1/hw_counters/sent_pkts"};
-  std::uint64_t count = 0;
-  if (!(counter >> count)) return std::nullopt;
-  return count;
+  return device_counters(context, {"sent_pkts"});
 }
 
 template <transport Transport>

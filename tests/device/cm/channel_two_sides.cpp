@@ -301,10 +301,12 @@ TEST_CASE("role: channels over bad links", "[.]") {
   for (const std::string how : {"loss 1%", "loss 5%", "duplicate 5%", "delay 5ms reorder 25% 50%",
                                 "delay 2ms 1ms loss 1% duplicate 1% reorder 25% 50%"})
     exchange_for_a_time(how, [&] { return bad_link{how}; });
-  exchange_for_a_time("loss of all packets for 0.3 s in each second", [] {
-    return cuts{"tc qdisc replace dev $SOFTRDMA_INTERFACE root netem loss 100%",
-                "tc qdisc del dev $SOFTRDMA_INTERFACE root"};
-  });
+  struct losses {
+    bad_link prepared{"loss 0%"};
+    cuts each{"tc qdisc replace dev $SOFTRDMA_INTERFACE root netem loss 100%",
+              "tc qdisc replace dev $SOFTRDMA_INTERFACE root netem loss 0%"};
+  };
+  exchange_for_a_time("loss of all packets for 0.3 s in each second", [] { return losses{}; });
   // Soft-RoCE fails a send that its interface does not take at once.
   exchange_for_a_time(
       "interface down for 0.3 s in each second",

@@ -3,12 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <adverb/adverb.hpp>
@@ -41,17 +38,7 @@ namespace {
 
 /// The times that Soft-RoCE has found no receive for a message, at either end.
 [[nodiscard]] std::optional<std::uint64_t> times_not_ready(context_ref context) {
-  // The kernel reads its counters at most every ten milliseconds.
-  std::this_thread::sleep_for(15ms);
-  std::uint64_t all = 0;
-  for (const char* each : {"rcvd_rnr_err", "send_rnr_err"}) {
-    std::ifstream counter{"/sys/class/infiniband/" + std::string{context.device().name()} +
-                          "/ports/1/hw_counters/" + each};
-    std::uint64_t count = 0;
-    if (!(counter >> count)) return std::nullopt;
-    all += count;
-  }
-  return all;
+  return device_counters(context, {"rcvd_rnr_err", "send_rnr_err"});
 }
 
 /// Sends numbers as fast as it may, and counts those that come back in order.
@@ -188,7 +175,6 @@ TEST_CASE("Receives that were lent to a client come back while it is idle", "[ib
   std::error_code at_once;
   bool is_served = false;
   here.loop.spawn([&]() -> async::task<> {
-    async::event is_done{here.loop};
     here.loop.spawn(serve(here));
     // It has 32 in the end, two are reserved, and four are left: too few for another client.
     messages::channel first =

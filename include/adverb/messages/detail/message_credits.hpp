@@ -33,16 +33,14 @@ class message_credits {
   /// The least number of receives that a side can grant.
   static constexpr std::uint32_t least_receives = reserve + 2;
 
-  /// Starts with the receives that this side has posted, and those of the peer, as agreed.
-  message_credits(std::uint32_t receives, std::uint32_t of_peer) noexcept
-      : message_credits{receives, of_peer, of_peer, nullptr} {}
-  /// The same, where the peer grants some of its receives at first, or this side grants those of a
-  /// share.
-  message_credits(std::uint32_t receives, std::uint32_t of_peer, std::uint32_t granted_by_peer,
-                  receive_share* share) noexcept
-      : granted_{granted_by_peer},
+  /// Starts with the receives that this side has posted, and those of the peer, as agreed. The peer
+  /// grants `granted_by_peer` of them at first, or all if that is 0, and this side those of a share
+  /// if it has one.
+  message_credits(std::uint32_t receives, std::uint32_t of_peer, std::uint32_t granted_by_peer = 0,
+                  receive_share* share = nullptr) noexcept
+      : at_start_{granted_by_peer != 0 ? granted_by_peer : of_peer},
+        granted_{at_start_},
         of_peer_{of_peer},
-        at_start_{granted_by_peer},
         posted_{share != nullptr ? share->in_use() : receives},
         announced_{posted_},
         quarter_{std::max(receives / 4, std::uint32_t{1})},
@@ -163,10 +161,10 @@ class message_credits {
     posted_ += share_ != nullptr ? share_->take_back(credits) : credits;
   }
 
-  std::uint32_t granted_;
-  std::uint32_t of_peer_;
   /// The credits that the peer grants at the start.
   std::uint32_t at_start_;
+  std::uint32_t granted_;
+  std::uint32_t of_peer_;
   std::uint32_t sent_ = 0;
   std::uint32_t posted_;
   std::uint32_t announced_;

@@ -25,9 +25,7 @@ ADVERB_FUNC std::string_view describe(session_violation violated) noexcept {
 
 ADVERB_FUNC message_session::message_session(const session_limits& agreed)
     : limits_{agreed},
-      credits_{agreed.receives, agreed.receives_of_peer,
-               agreed.granted_by_peer != 0 ? agreed.granted_by_peer : agreed.receives_of_peer,
-               agreed.share},
+      credits_{agreed.receives, agreed.receives_of_peer, agreed.granted_by_peer, agreed.share},
       due_{agreed.resumes || agreed.share != nullptr ? always_due : 0},
       blocked_{agreed.waits_for_peer ? until_heard : std::uint8_t{0}},
       must_greet_{agreed.sends_first},
