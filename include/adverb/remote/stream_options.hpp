@@ -29,7 +29,7 @@ struct stream_options {
   timeout connect_timeout = detail::seconds{10};
   /// See `async::connection_options::end_timeout`. Also the time in which `remote_stream::close`
   /// delivers what was written.
-  timeout end_timeout = detail::seconds{2};
+  timeout end_timeout = detail::seconds{10};
 };
 
 }  // namespace adverb::inline ADVERB_ABI
