@@ -27,6 +27,9 @@ class waiter {
   /// Calls its function.
   bool go_on() { return resume_(*this); }
 
+  /// Returns true if that is its function.
+  [[nodiscard]] bool calls(function* which) const noexcept { return resume_ == which; }
+
   /// Returns true while it is in a list.
   [[nodiscard]] bool is_waiting() const noexcept { return previous_ != nullptr; }
 

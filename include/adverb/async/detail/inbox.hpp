@@ -17,13 +17,17 @@ class inbox {
  public:
   /// Adds a message, and resumes the first operation that waits.
   [[gnu::always_inline]] void arrive(receive_block& block, const completion& each) {
-    block.received = each;
+    hold(block, each);
     block.next = nullptr;
-    if constexpr (poisons_blocks) unpoison(block.bytes());
     (first_ == nullptr ? first_ : last_->next) = &block;
     last_ = &block;
-    ++count_;
     waiters_.resume_first();
+  }
+  /// The program has a message that was not added.
+  [[gnu::always_inline]] void hold(receive_block& block, const completion& each) noexcept {
+    block.received = each;
+    if constexpr (poisons_blocks) unpoison(block.bytes());
+    ++count_;
   }
   /// Takes the first message; null if there is none. The program holds it until `give_back`.
   [[nodiscard]] receive_block* take() noexcept {

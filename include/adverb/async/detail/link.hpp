@@ -157,6 +157,19 @@ class link : public async_event_target {
   /// Records a failed completion as the cause, and ends the link. A failed receive has a block.
   [[gnu::cold]] void note_failure(const completion& each,
                                   const receive_block* block = nullptr) noexcept;
+  /// Has another function called for the completions of its own receives: it calls `has_received`.
+  void set_on_receive(async::operation::function* on_completion) noexcept {
+    receives_.set(on_completion);
+  }
+  /// A receive of its own has completed. Returns true if it has a message.
+  [[gnu::always_inline]] [[nodiscard]] bool has_received(const receive_block& block,
+                                                         const completion& each) noexcept {
+    receives_.completed();
+    if (each.status() == completion_status::success) [[likely]]
+      return true;
+    note_failure(each, &block);
+    return false;
+  }
   /// Takes a received message.
   [[gnu::always_inline]] void arrive(receive_block& block, const completion& each) {
     inbox_.arrive(block, each);
@@ -405,10 +418,8 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
 inline void link::complete_receive(async::operation& which, const completion& each) {
   auto& block = static_cast<receive_block&>(which);
   link& self = *block.owner;
-  self.receives_.completed();
-  if (each.status() != completion_status::success) [[unlikely]]
-    return self.note_failure(each, &block);
-  self.arrive(block, each);
+  if (self.has_received(block, each)) [[likely]]
+    self.arrive(block, each);
 }
 
 inline void link::post_again(receive_block& block) noexcept {

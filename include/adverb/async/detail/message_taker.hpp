@@ -18,10 +18,23 @@ class message_taker : public message_operation<message_taker<Owner>> {
 
   /// Begins. Takes at once the messages that have arrived.
   void begin() {
+    this->link().set_on_receive(&complete);
     if (!this->start()) take_messages();
   }
 
  private:
+  /// A receive of the link has completed.
+  static void complete(async::operation& which, const completion& each) {
+    auto& block = static_cast<receive_block&>(which);
+    detail::link& link = *block.owner;
+    if (!link.has_received(block, each)) [[unlikely]]
+      return;
+    async::waiter& first = link.inbox().waiters().front();
+    if (!link.is_ready() || !first.calls(&resume)) [[unlikely]]
+      return link.arrive(block, each);
+    link.inbox().hold(block, each);
+    static_cast<message_taker&>(first).owner_->take_message(block);
+  }
   /// A message has arrived, or none will come, or the wait was cancelled. While the link is open,
   /// the taker stays where it waits.
   static bool resume(async::waiter& which) {

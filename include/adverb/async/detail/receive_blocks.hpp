@@ -110,6 +110,10 @@ class receive_blocks {
     return posted;
   }
   void completed() noexcept { --posted_; }
+  /// Replaces the function that the completions of the blocks call.
+  void set(async::operation::function* on_completion) noexcept {
+    for (receive_block& each : blocks_) each.set(on_completion);
+  }
   [[nodiscard]] bool is_any_posted() const noexcept { return posted_ != 0; }
   [[nodiscard]] std::uint32_t size() const noexcept {
     return static_cast<std::uint32_t>(blocks_.size());

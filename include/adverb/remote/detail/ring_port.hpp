@@ -137,7 +137,8 @@ class ring_reader final : public ring_end {
   [[nodiscard]] ring_arrival take() {
     const ring_arrival first = slots_.take();
     add_reference();
-    if (slots_.owes_acknowledgement()) [[unlikely]]
+    // Enough for a frame were acknowledged when they were freed.
+    if (slots_.arrived() == 0 && slots_.owes_acknowledgement()) [[unlikely]]
       acknowledge();
     return first;
   }
@@ -231,7 +232,8 @@ class ring_writer final : public ring_end {
   void publish() noexcept {
     if (posted_ == claimed_) return;
     published_ = claimed_;
-    if (!is_ready() || !post_writes()) [[unlikely]]
+    const bool is_single = published_ - posted_ == 1 && !has_notice_;
+    if (!is_ready() || !(is_single ? post_only() : post_writes())) [[unlikely]]
       flush();
   }
   /// Requests the next acknowledgement for a wait for this many slots, unless one is requested. The
@@ -270,20 +272,28 @@ class ring_writer final : public ring_end {
   [[nodiscard]] inline bool is_ready() const noexcept;
   /// Posts what was published. Returns false if there is no room.
   [[nodiscard]] bool post_writes() noexcept;
+  /// Posts the only write that was published.
+  [[nodiscard]] bool post_only() noexcept;
   /// Sends a frame without places. Returns false if there is no room.
   [[nodiscard]] bool post_note(std::byte type) noexcept;
   [[nodiscard]] ring_claim& claim_at(std::uint32_t number) noexcept {
-    return claims_[number & (claims_.size() - 1)];
+    return claims_[number & claims_mask_];
   }
   [[nodiscard]] std::size_t offset_of(ring_place place) const noexcept {
     return std::size_t{place.slot} * description_.distance;
   }
-  /// Returns the write of a claim.
-  [[nodiscard]] auto write_of(const ring_claim& which) const noexcept {
+  /// Calls a function with the write of a claim, inline if it is short enough.
+  template <class Function>
+  [[gnu::always_inline]] auto with_write_of(const ring_claim& which,
+                                            const Function& function) const {
     const std::size_t offset = offset_of(ring_place::decode(which.place));
-    return write_with_immediate(description_.memory.unchecked_slice(offset, which.size),
-                                static_cast<immediate>(which.place),
-                                buffer_.unchecked_slice(offset, which.size));
+    const auto target = description_.memory.unchecked_slice(offset, which.size);
+    const auto name = static_cast<immediate>(which.place);
+    if (which.size <= most_inline_)
+      return function(write_with_immediate(
+          target, name, inline_data{std::span{bytes_ + offset, std::size_t{which.size}}}));
+    return function(
+        write_with_immediate(target, name, buffer_.unchecked_slice(offset, which.size)));
   }
   [[nodiscard]] send_window_result post_batch(std::uint32_t count);
   /// The same over iWARP: the writes carry no immediate data, and a notice follows.
@@ -295,8 +305,9 @@ class ring_writer final : public ring_end {
   const_buffer buffer_;
   std::byte* bytes_ = nullptr;
   ring_batch batch_;
-  /// A power of two.
   std::vector<ring_claim> claims_;
+  /// One less than their number, which is a power of two.
+  std::uint32_t claims_mask_ = 0;
   /// Numbers of entries, modulo 2^32.
   std::uint32_t claimed_ = 0;
   std::uint32_t published_ = 0;
@@ -304,6 +315,8 @@ class ring_writer final : public ring_end {
   /// 0 once it is closed.
   std::uint32_t most_unposted_ = 0;
   bool has_notice_ = false;
+  /// The size of the longest entry that the queue pair sends inline.
+  std::uint32_t most_inline_ = 0;
   /// The number of slots that the reader acknowledges without a request.
   std::uint32_t at_once_ = 0;
   phase phase_ = phase::open;
@@ -387,12 +400,21 @@ class ring_port final : public link_attachment {
     static bool resume(async::waiter& which);
     ring_port* owner;
   };
+  /// Waits for the other completions of a poll, so that the program takes the entries in a row.
+  struct batch_wait : async::waiter {
+    explicit batch_wait(ring_port& of) noexcept : waiter{&resume}, owner{&of} {}
+    static bool resume(async::waiter& which);
+    ring_port* owner;
+  };
 
   [[gnu::cold]] void begin_now();
   static void frame_sent(async::operation& which, const completion& each);
   template <class End>
   void add_to(End*& place, End& added, std::uint32_t receives, on_failure policy);
   [[nodiscard]] bool post_due() noexcept;
+  void resume_reader() noexcept;
+  /// Takes a message that is no entry.
+  void take_frame(receive_block& block) noexcept;
   [[nodiscard]] ring_violation take_frame(std::span<const std::byte> bytes) noexcept;
   void violate(ring_violation which) noexcept;
   void end() noexcept;
@@ -412,6 +434,7 @@ class ring_port final : public link_attachment {
   bool has_ended_ = false;
   failure why_;
   room_wait room_wait_{*this};
+  batch_wait batch_wait_{*this};
   message_taker<ring_port> taker_;
 };
 

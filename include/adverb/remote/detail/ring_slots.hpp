@@ -77,13 +77,11 @@ class ring_queue {
 class ring_writer_slots {
  public:
   /// All slots are free.
-  explicit ring_writer_slots(std::uint32_t slots) : states_(slots), free_{slots} {
+  explicit ring_writer_slots(std::uint32_t slots) : size_{slots}, states_(slots), free_{slots} {
     for (std::uint32_t each = 0; each < slots; ++each) free_.push(each);
   }
 
-  [[nodiscard]] std::uint32_t size() const noexcept {
-    return static_cast<std::uint32_t>(states_.size());
-  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] std::uint32_t free() const noexcept { return free_.size(); }
   [[nodiscard]] std::uint32_t claimed() const noexcept { return claimed_; }
   [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_; }
@@ -106,7 +104,7 @@ class ring_writer_slots {
   [[nodiscard]] bool ask() noexcept { return in_flight_ != 0 && !std::exchange(is_asked_, true); }
   /// The reader has freed a slot.
   [[nodiscard]] ring_violation take_back(ring_place freed) noexcept {
-    if (freed.slot >= states_.size()) [[unlikely]]
+    if (freed.slot >= size_) [[unlikely]]
       return ring_violation::unknown_slot;
     state& at = states_[freed.slot];
     if (!at.is_in_flight) [[unlikely]]
@@ -132,6 +130,7 @@ class ring_writer_slots {
       require(free() + claimed_ + in_flight_ == size(), "remote_ring", "the writer lost a slot");
   }
 
+  std::uint32_t size_;
   std::vector<state> states_;
   ring_queue<std::uint32_t> free_;
   std::uint32_t claimed_ = 0;
@@ -151,11 +150,14 @@ class ring_reader_slots {
  public:
   /// The writer has all slots. This side acknowledges `at_once` of them without a request.
   ring_reader_slots(std::uint32_t slots, std::uint32_t at_once)
-      : states_(slots), arrived_{slots}, freed_{slots}, at_once_{at_once}, with_writer_{slots} {}
+      : size_{slots},
+        states_(slots),
+        arrived_{slots},
+        freed_{slots},
+        at_once_{at_once},
+        with_writer_{slots} {}
 
-  [[nodiscard]] std::uint32_t size() const noexcept {
-    return static_cast<std::uint32_t>(states_.size());
-  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// Returns the number of slots that the writer may use.
   [[nodiscard]] std::uint32_t with_writer() const noexcept { return with_writer_; }
   [[nodiscard]] std::uint32_t arrived() const noexcept { return arrived_.size(); }
@@ -164,7 +166,7 @@ class ring_reader_slots {
 
   /// An entry has arrived.
   [[nodiscard]] ring_violation arrive(ring_place at, std::uint32_t length) noexcept {
-    if (at.slot >= states_.size()) [[unlikely]]
+    if (at.slot >= size_) [[unlikely]]
       return ring_violation::unknown_slot;
     if (has_ended_) [[unlikely]]
       return ring_violation::after_end;
@@ -231,6 +233,7 @@ class ring_reader_slots {
               "the reader lost a slot");
   }
 
+  std::uint32_t size_;
   std::vector<state> states_;
   ring_queue<ring_arrival> arrived_;
   ring_queue<std::uint32_t> freed_;

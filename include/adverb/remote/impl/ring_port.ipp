@@ -57,7 +57,7 @@ ADVERB_FUNC void ring_reader::detach() noexcept {
   release();
 }
 
-ADVERB_FUNC void ring_reader::acknowledge() noexcept {
+[[gnu::noinline]] ADVERB_FUNC void ring_reader::acknowledge() noexcept {
   if (port_ != nullptr) port_->flush();
 }
 
@@ -89,7 +89,11 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
   buffer_ = memory_.slice(0, of_reader.slot_size, policy);
   most_unposted_ = std::bit_floor(std::min(of_reader.slots, link.sends().size()));
   claims_.resize(most_unposted_);
+  claims_mask_ = most_unposted_ - 1;
   has_notice_ = is_iwarp(link.device().context);
+  const queue_pair_ref<transport::rc, qp_state::any> pair{link.queue_pair()};
+  most_inline_ = pair.query(policy).max_inline_data();
+  if (policy.failed()) return;
   // Each acknowledgement but the one that ends a stall names as many slots as fit, or a quarter.
   at_once_ = ring_sizes::freed_at_once(of_reader.slots);
   of.add(*this, ring_sizes::writer_receives(of_reader.slots), policy);
@@ -114,7 +118,9 @@ ADVERB_FUNC send_window_result ring_writer::post_batch(std::uint32_t count) {
   auto& sends = port_->link().sends();
   batch_.clear();
   for (std::uint32_t i = 0; i < count; ++i)
-    static_cast<void>(batch_.add(write_of(claim_at(posted_ + i)).id(sends.unattended())));
+    with_write_of(claim_at(posted_ + i), [&](const auto& write) {
+      static_cast<void>(batch_.add(write.id(sends.unattended())));
+    });
   return sends.post_prepared(batch_);
 }
 
@@ -140,15 +146,6 @@ ADVERB_FUNC send_window_result ring_writer::post_with_notice(std::uint32_t count
 
 ADVERB_FUNC bool ring_writer::post_writes() noexcept {
   auto& sends = port_->link().sends();
-  if (published_ - posted_ == 1 && !has_notice_) [[likely]] {
-    const ring_claim& only = claim_at(posted_);
-    const send_window_result posted = sends.post(write_of(only));
-    if (!posted) [[unlikely]]
-      return port_->check(posted);
-    ++posted_;
-    slots_.publish(ring_place::decode(only.place));
-    return true;
-  }
   while (posted_ != published_) {
     const std::uint32_t room = sends.available();
     std::uint32_t count =
@@ -160,6 +157,17 @@ ADVERB_FUNC bool ring_writer::post_writes() noexcept {
     if (!port_->check(posted)) return false;
     for (; count != 0; --count) slots_.publish(ring_place::decode(claim_at(posted_++).place));
   }
+  return true;
+}
+
+ADVERB_FUNC bool ring_writer::post_only() noexcept {
+  const ring_claim& only = claim_at(posted_);
+  const send_window_result posted =
+      with_write_of(only, [&](const auto& write) { return port_->link().sends().post(write); });
+  if (!posted) [[unlikely]]
+    return port_->check(posted);
+  ++posted_;
+  slots_.publish(ring_place::decode(only.place));
   return true;
 }
 
@@ -315,24 +323,43 @@ ADVERB_FUNC bool ring_port::room_wait::resume(async::waiter& which) {
 
 ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
   const received_message got = block.received.success().receive();
-  const bool is_entry = got.announces_write();
-  ring_violation violated = ring_violation::none;
-  if (is_entry) [[likely]] {
-    const auto place =
-        ring_place::decode(static_cast<std::uint32_t>(got.immediate().value_or(immediate{})));
-    const std::uint32_t length = got.length();
-    // The receive is posted again before the writer learns that it may use the slot again.
-    block.owner->take_back(block);
-    violated = reader_ != nullptr ? reader_->arrive(place, length) : ring_violation::no_ring;
-  } else {
-    violated = take_frame(block.bytes());
-    block.owner->take_back(block);
-  }
+  if (!got.announces_write()) [[unlikely]]
+    return take_frame(block);
+  const auto place =
+      ring_place::decode(static_cast<std::uint32_t>(got.immediate().value_or(immediate{})));
+  const std::uint32_t length = got.length();
+  // The receive is posted again before the writer learns that it may use the slot again.
+  block.owner->take_back(block);
+  if (has_ended_) [[unlikely]]
+    return;
+  const ring_violation violated =
+      reader_ != nullptr ? reader_->arrive(place, length) : ring_violation::no_ring;
+  if (violated != ring_violation::none) [[unlikely]]
+    return violate(violated);
+  if (batch_wait_.is_waiting()) return;
+  auto& dispatcher = link_->device().dispatcher;
+  if (dispatcher.has_more())
+    dispatcher.resume_behind(batch_wait_);
+  else
+    resume_reader();
+}
+
+[[gnu::noinline]] ADVERB_FUNC void ring_port::resume_reader() noexcept {
+  if (reader_ != nullptr) reader_->resume_for_entries();
+}
+
+ADVERB_FUNC bool ring_port::batch_wait::resume(async::waiter& which) {
+  which.leave();
+  static_cast<batch_wait&>(which).owner->resume_reader();
+  return true;
+}
+
+[[gnu::noinline]] ADVERB_FUNC void ring_port::take_frame(receive_block& block) noexcept {
+  const ring_violation violated = take_frame(block.bytes());
+  block.owner->take_back(block);
   if (has_ended_) return;
   if (violated != ring_violation::none) [[unlikely]]
     return violate(violated);
-  if (is_entry) [[likely]]
-    return reader_->resume_for_entries();
   resume();
 }
 
