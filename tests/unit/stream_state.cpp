@@ -508,10 +508,53 @@ TEST_CASE("A write of two requests is over when both have completed") {
   CHECK(state.write(1).target.length == 1);
 }
 
+namespace {
+
+/// Returns the message of the next notice; 0 if none is due.
+[[nodiscard]] std::uint32_t next(stream_state& state) {
+  return state.notice().value_or(stream_notice{}).message;
+}
+
+}  // namespace
+
+TEST_CASE("A disconnect waits until the peer has everything before it") {
+  stream_state state = attacked();
+  REQUIRE(next(state) == credits(16));
+  REQUIRE(state.write(1).target.length == 1);
+  state.disconnect();
+  CHECK(state.is_shut_down());
+  CHECK(next(state) == control(2));
+  CHECK(next(state) == 0);
+  state.completed(1);
+  CHECK(next(state) == 0);
+  CHECK(state.owes_notice());
+  CHECK_FALSE(state.has_finished());
+  state.completed(0);
+  CHECK(next(state) == control(0));
+  CHECK(state.has_delivered());
+  CHECK_FALSE(state.has_finished());
+  state.completed(0);
+  CHECK(state.has_finished());
+}
+
+TEST_CASE("A disconnect does not wait for a peer that is gone") {
+  stream_state state = attacked();
+  REQUIRE(next(state) == credits(16));
+  SECTION("before it") {
+    REQUIRE(state.arrive(control(0), 0, {}) == stream_violation::none);
+    state.disconnect();
+  }
+  SECTION("behind the shutdown") {
+    state.disconnect();
+    CHECK(next(state) == control(2));
+    CHECK(next(state) == 0);
+    REQUIRE(state.arrive(control(0), 0, {}) == stream_violation::none);
+  }
+  CHECK(next(state) == control(0));
+  CHECK_FALSE(state.owes_notice());
+}
+
 TEST_CASE("A disconnect follows the shutdown, whatever the peer has sent") {
-  const auto next = [](stream_state& state) {
-    return state.notice().value_or(stream_notice{}).message;
-  };
   // Nothing, its shutdown, its disconnect.
   for (const std::optional<std::uint32_t> of_peer :
        {std::optional<std::uint32_t>{}, std::optional{2U}, std::optional{0U}}) {
@@ -523,6 +566,7 @@ TEST_CASE("A disconnect follows the shutdown, whatever the peer has sent") {
     state.shut_down();
     CHECK(next(state) == control(2));
     CHECK_FALSE(state.owes_notice());
+    state.completed(0);
     state.disconnect();
     CHECK(next(state) == control(0));
     CHECK_FALSE(state.owes_notice());

@@ -120,10 +120,12 @@ class stream_state {
   void shut_down() noexcept {
     if (!is_shut_down()) is_shut_down_ = must_shut_down_ = true;
   }
-  /// No write follows, and nothing that the peer writes is read. A notice is due even if that of
-  /// the peer has arrived.
+  /// No write follows, and nothing that the peer writes is read. A shutdown is due, and when the
+  /// peer has everything, a disconnect. Once the peer is gone only that is due, at once.
   void disconnect() noexcept {
-    if (!std::exchange(is_disconnected_, true)) must_disconnect_ = true;
+    if (is_disconnected_) return;
+    if (!is_peer_gone_) shut_down();
+    is_disconnected_ = must_disconnect_ = true;
   }
   /// Returns true once no write may follow.
   [[nodiscard]] bool is_shut_down() const noexcept { return is_shut_down_ || is_disconnected_; }

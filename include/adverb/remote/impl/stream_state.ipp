@@ -112,7 +112,8 @@ ADVERB_FUNC std::optional<stream_notice> stream_state::notice() noexcept {
     post({.requests = requests, .is_notice = true});
     return made;
   }
-  if ((!must_shut_down_ && !must_disconnect_) || !has_room_for_notice(1)) return std::nullopt;
+  const bool can_disconnect = must_disconnect_ && (requests_ == 0 || is_peer_gone_);
+  if ((!must_shut_down_ && !can_disconnect) || !has_room_for_notice(1)) return std::nullopt;
   const bool is_shutdown = std::exchange(must_shut_down_, false);
   if (!is_shutdown) must_disconnect_ = false;
   made.message = stream_message::encode(is_shutdown ? stream_message::control::shutdown
