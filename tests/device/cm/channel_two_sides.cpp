@@ -29,7 +29,7 @@
 #include <support/numbered_bytes.hpp>
 
 #include "cm/async_side.hpp"
-#include "cm/guest.hpp"
+#include "cm/bad_link.hpp"
 
 using namespace async_test;
 using channel_test::fill;
@@ -68,6 +68,8 @@ struct exchanged {
   std::uint32_t unconfirmed = 0;
   std::error_code why;
   std::chrono::steady_clock::time_point ended;
+  /// Is called for each that is received, unless it is empty.
+  std::function<void()> on_arrival{};
 };
 
 /// The size of a message: one in eight is offered.
@@ -113,6 +115,7 @@ async::task<> exchange(async::event_loop& loop, messages::channel self, const go
         !is_filled(bytes, counts.received))
       ++counts.wrong;
     ++counts.received;
+    if (counts.on_arrival) counts.on_arrival();
   }
   counts.ended = std::chrono::steady_clock::now();
   if (!is_sent) co_await all_sent.wait();
@@ -120,8 +123,10 @@ async::task<> exchange(async::event_loop& loop, messages::channel self, const go
   counts.unconfirmed = self.unconfirmed();
 }
 
-exchanged serve_exchange(channel_side& here, const go_on& goes_on) {
+exchanged serve_exchange(channel_side& here, const go_on& goes_on,
+                         const std::function<void()>& on_arrival = {}) {
   exchanged counts;
+  counts.on_arrival = on_arrival;
   here.loop.spawn([&]() -> async::task<> {
     co_await exchange(here.loop, co_await here.listener.accept(), goes_on, counts);
   });
@@ -129,8 +134,9 @@ exchanged serve_exchange(channel_side& here, const go_on& goes_on) {
   return counts;
 }
 exchanged ask_exchange(const cm::socket_address& address, const messages::channel_options& options,
-                       const go_on& goes_on) {
+                       const go_on& goes_on, const std::function<void()>& on_arrival = {}) {
   exchanged counts;
+  counts.on_arrival = on_arrival;
   async::event_loop loop;
   loop.spawn([&]() -> async::task<> {
     co_await exchange(loop, co_await messages::connect(loop, address, options), goes_on, counts);
@@ -147,41 +153,6 @@ exchanged ask_exchange(const cm::socket_address& address, const messages::channe
           .connect_timeout = 30s,
           .close_timeout = 50s};
 }
-
-/// Makes the link of this machine bad: `how` are the options of netem.
-void make_bad(const std::string& how) {
-  expect(in_guest("tc qdisc replace dev $SOFTRDMA_INTERFACE root netem " + how), "the link is bad");
-}
-void make_good() {
-  static_cast<void>(in_guest("tc qdisc del dev $SOFTRDMA_INTERFACE root 2>/dev/null"));
-}
-
-/// A link that is bad while this object lives.
-class bad_link {
- public:
-  explicit bad_link(const std::string& how) { make_bad(how); }
-  bad_link(const bad_link&) = delete;
-  bad_link& operator=(const bad_link&) = delete;
-  ~bad_link() { make_good(); }
-};
-
-/// A link that loses everything, from a time on and for a time, while this object lives.
-class cut {
- public:
-  cut(std::chrono::milliseconds after, std::chrono::milliseconds length)
-      : thread_{[after, length] {
-          std::this_thread::sleep_for(after);
-          make_bad("loss 100%");
-          std::this_thread::sleep_for(length);
-          make_bad("loss 0%");
-        }} {}
-
- private:
-  // A packet that is sent while the first queueing discipline replaces another one is not taken,
-  // and Soft-RoCE fails its send.
-  bad_link prepared_{"loss 0%"};
-  std::jthread thread_;
-};
 
 /// Checks that both sides exchange this many messages while a machine does something to its link.
 template <class Spoil>
@@ -357,14 +328,13 @@ TEST_CASE("Channels between two machines carry every message", "[rdma_connect][r
 TEST_CASE("A link that loses, repeats, reorders and delays packets costs a channel no message",
           "[ibv_post_send][optional]") {
   if (!on_two_hosts()) return tell_skip("a bad link", "there is one machine");
-  check_exchange_over_each(
-      40, [] { return bad_link{"delay 2ms 1ms loss 0.5% duplicate 1% reorder 25% 50%"}; });
+  check_exchange_over_each(40, [] { return bad_link{bad_in_every_way}; });
 }
 
 TEST_CASE("A link that is cut for less than its retries costs a channel no message",
           "[ibv_post_send][optional]") {
   if (!on_two_hosts()) return tell_skip("a link that is cut", "there is one machine");
-  check_exchange_over_each(400, [] { return cut{100ms, 300ms}; });
+  check_exchange_over_each(400, [] { return short_cut{}; });
 }
 
 TEST_CASE("A channel whose link is cut for good ends within dead_after on both machines",
@@ -379,8 +349,8 @@ TEST_CASE("A channel whose link is cut for good ends within dead_after on both m
           return channel_side{address, options_over(over, dead_after)};
         },
         [&](channel_side& here) {
-          const cut link{300ms, 4s};
-          const exchanged counts = serve_exchange(here, forever);
+          cut link{300ms, 4s};
+          const exchanged counts = serve_exchange(here, forever, [&] { link.begin(); });
           expect(is_end_by_time(counts.why),
                  "a channel ends with a timeout: " + counts.why.message());
           expect(counts.wrong == 0 && counts.received != 0, "messages arrive before");
@@ -388,9 +358,14 @@ TEST_CASE("A channel whose link is cut for good ends within dead_after on both m
         [&](const cm::socket_address& address) {
           INFO("over " << name_of(over));
           // Each machine loses the packets that it sends.
-          const cut link{300ms, 4s};
-          begin = std::chrono::steady_clock::now();
-          const exchanged counts = ask_exchange(address, options_over(over, dead_after), forever);
+          cut link{300ms, 4s};
+          const auto begins = [&] {
+            if (begin == std::chrono::steady_clock::time_point{})
+              begin = std::chrono::steady_clock::now();
+            link.begin();
+          };
+          const exchanged counts =
+              ask_exchange(address, options_over(over, dead_after), forever, begins);
           INFO(counts.why.message());
           CHECK(is_end_by_time(counts.why));
           CHECK(counts.wrong == 0);

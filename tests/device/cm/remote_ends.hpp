@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -54,6 +55,20 @@ inline async::task<> send_bytes(const async::connection& to, std::span<const std
   const async::loop_memory memory = to.memory(bytes.size());
   std::ranges::copy(bytes, memory.bytes().begin());
   co_await to.send(memory.buffer());
+}
+
+/// Longer than the requests that soft-iWARP sends wrongly now and then.
+struct record {
+  std::uint64_t number = 0;
+  std::array<std::uint64_t, 4> words{};
+};
+
+[[nodiscard]] inline record numbered(std::uint64_t number) {
+  return {.number = number, .words = {number * 3, ~number, number ^ 0x5a5a, number}};
+}
+[[nodiscard]] inline bool is_numbered(const record& read, std::uint64_t number) {
+  const record expected = numbered(number);
+  return read.number == number && read.words == expected.words;
 }
 
 /// Sends a description, when the writer's side has sent a message: over iWARP, the connecting side

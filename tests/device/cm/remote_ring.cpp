@@ -28,20 +28,6 @@ using namespace async_test;
 
 namespace {
 
-/// Longer than the requests that soft-iWARP sends wrongly now and then.
-struct record {
-  std::uint64_t number = 0;
-  std::array<std::uint64_t, 4> words{};
-};
-
-[[nodiscard]] record numbered(std::uint64_t number) {
-  return {.number = number, .words = {number * 3, ~number, number ^ 0x5a5a, number}};
-}
-[[nodiscard]] bool is_numbered(const record& read, std::uint64_t number) {
-  const record expected = numbered(number);
-  return read.number == number && read.words == expected.words;
-}
-
 constexpr async::connection_options for_rings{.max_send_wr = 16,
                                               .receives = 80,
                                               .block_size = 256,

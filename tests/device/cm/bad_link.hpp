@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The link of a guest, made worse by netem.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "cm/guest.hpp"
+#include "cm/support.hpp"
+
+namespace cm_test {
+
+/// Makes the link of this machine bad: `how` are the options of netem.
+inline void make_bad(const std::string& how) {
+  expect(in_guest("tc qdisc replace dev $SOFTRDMA_INTERFACE root netem " + how), "the link is bad");
+}
+inline void make_good() {
+  static_cast<void>(in_guest("tc qdisc del dev $SOFTRDMA_INTERFACE root 2>/dev/null"));
+}
+
+/// A link that is bad while this object lives.
+class bad_link {
+ public:
+  explicit bad_link(const std::string& how) { make_bad(how); }
+  bad_link(const bad_link&) = delete;
+  bad_link& operator=(const bad_link&) = delete;
+  ~bad_link() { make_good(); }
+};
+
+/// A link that loses everything, for a time, while this object lives.
+class cut {
+ public:
+  /// It is cut this long after `begin`.
+  cut(std::chrono::milliseconds after, std::chrono::milliseconds length)
+      : thread_{[this, after, length] {
+          state_.wait(state::waiting);
+          if (state_ == state::over) return;
+          std::this_thread::sleep_for(after);
+          make_bad("loss 100%");
+          std::this_thread::sleep_for(length);
+          make_bad("loss 0%");
+        }} {}
+  cut(const cut&) = delete;
+  cut& operator=(const cut&) = delete;
+  ~cut() { go_to(state::over); }
+
+  /// The first call counts.
+  void begin() noexcept { go_to(state::begun); }
+
+ private:
+  enum class state { waiting, begun, over };
+
+  void go_to(state next) noexcept {
+    state expected = state::waiting;
+    state_.compare_exchange_strong(expected, next);
+    state_.notify_one();
+  }
+
+  // A packet that is sent while the first queueing discipline replaces another one is not taken,
+  // and Soft-RoCE fails its send.
+  bad_link prepared_{"loss 0%"};
+  std::atomic<state> state_ = state::waiting;
+  std::jthread thread_;
+};
+
+/// A link that is cut after a time and for a time.
+struct short_cut : cut {
+  short_cut() : cut{std::chrono::milliseconds{100}, std::chrono::milliseconds{300}} { begin(); }
+};
+
+/// Loses, repeats, reorders and delays packets.
+inline constexpr const char* bad_in_every_way =
+    "delay 2ms 1ms loss 0.5% duplicate 1% reorder 25% 50%";
+
+}  // namespace cm_test
