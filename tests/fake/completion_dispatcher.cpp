@@ -103,65 +103,19 @@ TEST_CASE("an operation may poll again", "[ibv_poll_cq]") {
   CHECK(last.completions == 1);
 }
 
-namespace {
-
-/// An operation that has a waiter resumed behind the completions of its poll, which notes how many
-/// have completed until then.
-struct with_a_wait : counted {
-  explicit with_a_wait(completion_dispatcher& of) : dispatcher{&of} { set(&complete); }
-  static void complete(operation& which, const adverb::completion& each) {
-    count(which, each);
-    auto& self = static_cast<with_a_wait&>(which);
-    self.had_more.push_back(self.dispatcher->has_more());
-    if (!self.wait.is_waiting()) self.dispatcher->resume_behind(self.wait);
-  }
-
-  struct wait_for_batch : adverb::async::waiter {
-    explicit wait_for_batch(with_a_wait& of) : waiter{&resume}, owner{&of} {}
-    static bool resume(waiter& which) {
-      which.leave();
-      auto& self = *static_cast<wait_for_batch&>(which).owner;
-      self.found.push_back(self.completions);
-      return true;
-    }
-    with_a_wait* owner;
-  };
-
-  completion_dispatcher* dispatcher;
-  wait_for_batch wait{*this};
-  std::vector<bool> had_more;
-  std::vector<int> found;
-};
-
-}  // namespace
-
-TEST_CASE("a waiter is resumed behind the completions of a poll", "[ibv_poll_cq]") {
+TEST_CASE("an operation learns whether more completions of its poll follow", "[ibv_poll_cq]") {
   dispatcher_bench bench;
+  static completion_dispatcher* current = nullptr;
+  static std::vector<bool> had_more;
+  had_more.clear();
   completion_dispatcher dispatcher{bench.queue};
-  with_a_wait waiting{dispatcher};
-  for (int each = 0; each < 3; ++each) bench.complete(waiting);
+  current = &dispatcher;
+  operation asking{
+      [](operation&, const adverb::completion&) { had_more.push_back(current->has_more()); }};
+  for (int each = 0; each < 3; ++each) bench.complete(asking);
   dispatcher.poll();
-  CHECK(waiting.had_more == std::vector{true, true, false});
-  CHECK(waiting.found == std::vector{3});
-  dispatcher.poll();
-  CHECK(waiting.found == std::vector{3});
-  bench.complete(waiting);
-  dispatcher.poll();
-  CHECK(waiting.found == std::vector{3, 4});
-}
-
-TEST_CASE("a waiter is resumed by the next poll if the last completion throws", "[ibv_poll_cq]") {
-  dispatcher_bench bench;
-  completion_dispatcher dispatcher{bench.queue};
-  with_a_wait waiting{dispatcher};
-  operation thrower{
-      [](operation&, const adverb::completion&) { throw std::runtime_error{"told"}; }};
-  bench.complete(waiting);
-  bench.complete(thrower);
-  CHECK_THROWS_WITH(dispatcher.poll(), "told");
-  CHECK(waiting.found.empty());
-  CHECK(dispatcher.poll() == 0);
-  CHECK(waiting.found == std::vector{1});
+  CHECK(had_more == std::vector{true, true, false});
+  CHECK_FALSE(dispatcher.has_more());
 }
 
 TEST_CASE("poll_and_arm returns after the given number of completions", "[ibv_poll_cq]") {

@@ -8,7 +8,6 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/async/operation.hpp>
-#include <adverb/async/waiter.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/version.hpp>
 
@@ -92,8 +91,6 @@ class completion_dispatcher {
 
   /// Returns true while completions of the last poll are not passed on yet.
   [[nodiscard]] bool has_more() const noexcept { return at_ != end_; }
-  /// Has a waiter resumed when they are. It must be in no list.
-  void resume_behind(waiter& which) noexcept { behind_.push_back(which); }
 
   /// The number of completions that one poll takes.
   static constexpr std::size_t batch_size = 16;
@@ -105,7 +102,6 @@ class completion_dispatcher {
       const completion& each = *at_++;
       operation::of(each).complete(each);
     }
-    behind_.resume();
   }
 
   void acknowledge() noexcept {
@@ -119,7 +115,6 @@ class completion_dispatcher {
   const completion* at_ = nullptr;
   const completion* end_ = nullptr;
   unsigned events_ = 0;
-  waiter_list behind_;
   std::array<completion, batch_size> batch_;
 };
 

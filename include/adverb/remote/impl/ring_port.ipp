@@ -337,9 +337,8 @@ ADVERB_FUNC void ring_port::take_message(receive_block& block) noexcept {
   if (violated != ring_violation::none) [[unlikely]]
     return violate(violated);
   if (batch_wait_.is_waiting()) return;
-  auto& dispatcher = link_->device().dispatcher;
-  if (dispatcher.has_more())
-    dispatcher.resume_behind(batch_wait_);
+  if (link_->device().dispatcher.has_more())
+    link_->loop().resume_later(batch_wait_);
   else
     resume_reader();
 }
