@@ -12,6 +12,8 @@ BUILDS = pathlib.Path(os.environ.get("ADVERB_BUILD") or ROOT / "build")
 PAGE = ROOT / "docs" / "performance.md"
 COMPILERS = ["g++-12", "clang++-14", "clang++-19"]
 NOT_INSTALLED = 77
+# By the guest's clock: an instruction is 4 ns.
+INSTRUCTIONS_A_MICROSECOND = 250
 
 
 class Problem(Exception):
@@ -34,6 +36,17 @@ def output_of(*command, environment=None):
 def check_valgrind():
     if shutil.which("valgrind") is None:
         raise Problem("valgrind is not installed: scripts/install-packages overhead")
+
+
+def run_in_guest(out, timeout, script, *arguments):
+    """Runs a script in the virtual machine, whose clock counts instructions. It writes to the folder
+    `out`, which is made if it is not there. The guest ends with this program, however that ends."""
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [ROOT / "softrdma" / "run", "--clock", "instructions", "--timeout", str(timeout), "--out", out, "--",
+         script, *map(str, arguments)],
+        stdin=subprocess.DEVNULL, check=True,
+    )  # fmt: skip
 
 
 def build_in(folder, benchmark, compiler, targets, *options):

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <thread>
+
+#include <adverb/completion/status.hpp>
 
 #include "cm/guest.hpp"
 #include "cm/support.hpp"
@@ -69,6 +72,14 @@ class cut {
 struct short_cut : cut {
   short_cut() : cut{std::chrono::milliseconds{100}, std::chrono::milliseconds{300}} { begin(); }
 };
+
+/// A link that is as good as it was.
+struct nothing {};
+
+/// Returns true if a connection has ended so because its link was cut for good.
+[[nodiscard]] inline bool is_end_by_time(const std::error_code& why) {
+  return why == std::errc::timed_out || why == adverb::completion_status::retries_exceeded;
+}
 
 /// Loses, repeats, reorders and delays packets.
 inline constexpr const char* bad_in_every_way =

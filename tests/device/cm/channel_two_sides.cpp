@@ -180,8 +180,6 @@ void check_exchange_over_each(std::uint32_t count, const Spoil& spoil) {
   }
 }
 
-struct nothing {};
-
 /// The seconds that the command gives each condition; 0 without it.
 [[nodiscard]] std::chrono::seconds seconds_of_command() {
   return std::chrono::seconds{std::stoi("0" + environment("ADVERB_LINK_SECONDS"))};
@@ -259,10 +257,6 @@ async::task<> send_until_end(async::event_loop& loop, cm::socket_address address
     co_await async::sleep_for(loop, 1ms);
   }
   counts.unconfirmed = server.unconfirmed();
-}
-
-[[nodiscard]] bool is_end_by_time(const std::error_code& why) {
-  return why == std::errc::timed_out || why == completion_status::retries_exceeded;
 }
 
 }  // namespace

@@ -146,8 +146,6 @@ void check_stream(std::uint64_t count, const Spoil& spoil) {
       });
 }
 
-struct nothing {};
-
 }  // namespace
 
 TEST_CASE("A ring between two machines carries every entry", "[ibv_post_send][rdma_accept]") {
@@ -186,9 +184,6 @@ TEST_CASE("A ring whose link is cut for good ends within dead_after on both mach
           "[ibv_post_send][optional]") {
   if (!on_two_hosts()) return tell_skip("a link that is cut", "there is one machine");
   constexpr auto dead_after = 1s;
-  const auto is_end_by_time = [](const std::error_code& why) {
-    return why == std::errc::timed_out || why == completion_status::retries_exceeded;
-  };
   std::chrono::steady_clock::time_point begin;
   two_sides_of(
       listening,
