@@ -76,6 +76,9 @@
 
 // If every translation unit defines ADVERB_SEPARATE_COMPILATION, the headers only declare functions
 // off the data path. One translation unit defines them: it includes <adverb/impl/src.hpp>.
+// Virtual functions have ADVERB_FUNC in their class, too: one that is not declared inline there
+// makes every translation unit define the class's table of virtual functions, and what that refers
+// to.
 #if defined(ADVERB_SEPARATE_COMPILATION)
 #define ADVERB_FUNC
 #else

@@ -5,12 +5,13 @@ if(ADVERB_SANITIZED)
   set(adverb_test_prefix "asan.")
 endif()
 
-# adverb_label_of(OUT FOLDER): the label of the tests of a folder. `adverb_thorough` is set for tests that
-# take long and find little that others miss: their label is "thorough".
+# adverb_label_of(OUT FOLDER): the label of the tests of a folder, which is the part of tests/run that they
+# belong to. `adverb_part` is set for tests of another part than the others of their folder: "thorough" for
+# those that take long and find little that others miss.
 function(adverb_label_of out folder)
   set(label ${folder})
-  if(adverb_thorough)
-    set(label thorough)
+  if(adverb_part)
+    set(label ${adverb_part})
   elseif(ADVERB_SANITIZED)
     set(label sanitizers)
   endif()

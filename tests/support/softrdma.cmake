@@ -3,7 +3,7 @@ add_custom_target(tests_softrdma)
 add_custom_target(tests_softrdma_basics)
 # Everything else depends on these; the others take long.
 set(basics status_passes_through output_and_error_stay_apart environment_describes_the_device
-    roce_device_is_active iwarp_device_is_active guest_panics time_limit)
+    roce_device_is_active guest_panics time_limit)
 set(softrdma_test "${PROJECT_SOURCE_DIR}/softrdma/test")
 file(GLOB checks CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/softrdma/checks/*")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${softrdma_test}" ${checks})
@@ -18,7 +18,9 @@ foreach(name IN LISTS names)
   # Some make a guest, or soft-iWARP, from scratch. Some give a guest a second or two, or start
   # several: nothing runs beside them.
   set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 600 PROCESSORS 2)
-  if(name IN_LIST basics)
+  if(name STREQUAL "iwarp_device_is_active")
+    set_tests_properties(${adverb_test} PROPERTIES LABELS "softrdma;iwarp")
+  elseif(name IN_LIST basics)
     set_tests_properties(${adverb_test} PROPERTIES LABELS "softrdma;softrdma_basics")
   endif()
 endforeach()

@@ -63,7 +63,7 @@ class block_waits : private event_source, private detail::block_listener {
   }
 
   /// Gives the blocks that are free to the tasks that wait.
-  bool ready() override;
+  inline bool ready() override;
 
   event_loop* loop_;
   buffer_pool* pool_;

@@ -114,11 +114,11 @@ class datagram_link final : public engine_link<queue_pair_ref<transport::ud>> {
   /// Forgets a join.
   void remove(const joining_group& joining) noexcept { std::erase(joining_, &joining); }
 
-  void handle(cm::event& happened) override;
+  ADVERB_FUNC void handle(cm::event& happened) override;
 
  private:
   [[gnu::cold]] void start(engine pair, async::connection_options options, on_failure policy);
-  void move_to_error() noexcept override;
+  ADVERB_FUNC void move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
   void take_events() noexcept override {}
   [[nodiscard]] bool ends_alone() const noexcept override { return true; }
@@ -175,7 +175,7 @@ class resolving_peer : public async::waiter, public async_event_target {
   using far = cm::connector<transport::ud, cm::step::route_resolved>;
 
   /// Takes an event of its identifier.
-  void handle(cm::event& happened) override;
+  ADVERB_FUNC void handle(cm::event& happened) override;
   void advance(cm::event& happened);
 
   datagram_link* link_;

@@ -332,7 +332,7 @@ class device_loop {
  private:
   struct manager_source final : event_source {
     explicit manager_source(device_loop& of);
-    bool ready() override;
+    ADVERB_FUNC bool ready() override;
     device_loop* loop;
   };
 

@@ -111,13 +111,13 @@ class event_loop : public device_loop {
   /// Stops the loop when a signal comes.
   struct signal_source final : own_source {
     using own_source::own_source;
-    bool ready() override;
+    ADVERB_FUNC bool ready() override;
   };
   /// Wakes the loop for a timer that is far: a sleep with a time limit has the kernel start a timer
   /// of its own and cancel it.
   struct alarm_source final : own_source {
     using own_source::own_source;
-    bool ready() override;
+    ADVERB_FUNC bool ready() override;
   };
 
   void add(std::unique_ptr<posted> last) noexcept;

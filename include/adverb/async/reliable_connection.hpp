@@ -381,7 +381,7 @@ class connecting : public async::cancellable_waiter, public async_event_target {
 
  private:
   /// Takes an event of its identifiers.
-  void handle(cm::event& happened) override;
+  ADVERB_FUNC void handle(cm::event& happened) override;
   /// Takes the event. Returns true if the connection is established.
   [[gnu::cold]] [[nodiscard]] bool advance(cm::event& happened);
   [[nodiscard]] queue_pair_options pair_options() const noexcept;
@@ -393,8 +393,8 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Completes the private data for the peer, once the device is known: registers the memory that
   /// it names. `of_peer` is that of the request; null on the connecting side. Offers heartbeats,
   /// unless a layer above overrides it. A request is rejected if this fails.
-  virtual void prepare(reliable_link& link, const cm::private_data* of_peer, cm::private_data& data,
-                       on_failure policy);
+  ADVERB_FUNC virtual void prepare(reliable_link& link, const cm::private_data* of_peer,
+                                   cm::private_data& data, on_failure policy);
 
   async::device_loop* loop_;
   async::connection_options options_;

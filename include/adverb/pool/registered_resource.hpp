@@ -104,7 +104,7 @@ class registered_resource : public std::pmr::memory_resource {
                                on_failure policy = throwing{});
   registered_resource(const registered_resource&) = delete;
   registered_resource& operator=(const registered_resource&) = delete;
-  ~registered_resource() override;
+  ADVERB_FUNC ~registered_resource() override;
 
   /// Allocates memory like `allocate`, with an error policy. Returns null on failure. `deallocate`
   /// frees it. Fails with ENOMEM beyond the limit, with EINVAL beyond the maximum size of a region
@@ -164,13 +164,13 @@ class registered_resource : public std::pmr::memory_resource {
 
  protected:
   /// Allocates memory, with an error policy.
-  [[nodiscard]] virtual void* do_try_allocate(std::size_t bytes, std::size_t alignment,
-                                              on_failure policy);
+  [[nodiscard]] ADVERB_FUNC virtual void* do_try_allocate(std::size_t bytes, std::size_t alignment,
+                                                          on_failure policy);
   /// Allocates memory. Throws bad_registration if `try_allocate` fails. Without exceptions, calls
   /// the failure hook and aborts the program.
-  [[nodiscard]] void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  [[nodiscard]] ADVERB_FUNC void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   /// Deallocates memory. Ends the program if the memory is not allocated (ADVERB_HARDENING_FAST).
-  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  ADVERB_FUNC void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
   [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }

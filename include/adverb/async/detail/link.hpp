@@ -85,7 +85,7 @@ class link : public async_event_target {
  public:
   link(const link&) = delete;
   link& operator=(const link&) = delete;
-  virtual ~link();
+  ADVERB_FUNC virtual ~link();
 
   // For the program.
 
@@ -393,18 +393,18 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
     return heartbeat_ != nullptr && !heartbeat_->has_peer();
   }
 
-  void handle(cm::event& happened) override;
+  ADVERB_FUNC void handle(cm::event& happened) override;
 
  private:
   void prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
                const async::connection_options& options, on_failure policy);
   [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() noexcept;
-  void move_to_error() noexcept override;
+  ADVERB_FUNC void move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override {
     holder_ = std::monostate{};
     heartbeat_.reset();
   }
-  void take_events() noexcept override;
+  ADVERB_FUNC void take_events() noexcept override;
   [[nodiscard]] bool ends_alone() const noexcept override {
     return std::holds_alternative<adverb::queue_pair<transport::rc>>(holder_);
   }

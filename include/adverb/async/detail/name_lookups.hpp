@@ -63,7 +63,7 @@ class name_lookups final : public async::event_source {
   [[nodiscard]] name_lookup* start(const std::string& host, std::uint16_t port,
                                    async::waiter& waiting, on_failure policy);
   /// Resumes those whose lookup is done.
-  bool ready() override;
+  ADVERB_FUNC bool ready() override;
 
  private:
   struct job;

@@ -57,14 +57,14 @@ class rdma_carrier final : public frame_carrier {
   [[nodiscard]] receive_share take_share() noexcept override { return std::move(share_); }
   /// Returns the link. For tests: valid until the channel has ended.
   [[nodiscard]] reliable_link& link() const noexcept { return *link_; }
-  void start(channel_state& of) override;
+  ADVERB_FUNC void start(channel_state& of) override;
   [[nodiscard]] bool is_open() const noexcept override { return link_->is_open(); }
   [[nodiscard]] bool is_audible() const noexcept override { return link_->is_audible(); }
-  void send(frame_slot& slot, std::span<const const_buffer> frame) override;
-  void write(frame_slot& slot, const landing_handle& target, std::span<const const_buffer> message,
-             const_buffer frame) override;
-  [[nodiscard]] landing_handle open(std::span<std::byte> memory, memory_region& region,
-                                    on_failure policy) override;
+  ADVERB_FUNC void send(frame_slot& slot, std::span<const const_buffer> frame) override;
+  ADVERB_FUNC void write(frame_slot& slot, const landing_handle& target,
+                         std::span<const const_buffer> message, const_buffer frame) override;
+  [[nodiscard]] ADVERB_FUNC landing_handle open(std::span<std::byte> memory, memory_region& region,
+                                                on_failure policy) override;
   void close(int error_number) override { link_->close(error_number); }
   void cancel() override {
     if (connection_) connection_.cancel();

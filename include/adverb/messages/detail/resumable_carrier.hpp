@@ -87,14 +87,14 @@ class resumable_carrier final : public frame_carrier {
     return current_->protection_domain();
   }
   [[nodiscard]] receive_share take_share() noexcept override { return current_->take_share(); }
-  void start(channel_state& of) override;
+  ADVERB_FUNC void start(channel_state& of) override;
   [[nodiscard]] bool is_open() const noexcept override {
     return life_.phase() == resumption_phase::connected && current_->is_open();
   }
   [[nodiscard]] bool is_audible() const noexcept override { return current_->is_audible(); }
-  void send(frame_slot& slot, std::span<const const_buffer> frame) override;
-  void write(frame_slot& slot, const landing_handle& target, std::span<const const_buffer> message,
-             const_buffer frame) override;
+  ADVERB_FUNC void send(frame_slot& slot, std::span<const const_buffer> frame) override;
+  ADVERB_FUNC void write(frame_slot& slot, const landing_handle& target,
+                         std::span<const const_buffer> message, const_buffer frame) override;
   [[nodiscard]] landing_handle open(std::span<std::byte> memory, memory_region& region,
                                     on_failure policy) override {
     return current_->open(memory, region, policy);
@@ -103,8 +103,8 @@ class resumable_carrier final : public frame_carrier {
     retire();
     current_->close(error_number);
   }
-  void cancel() override;
-  void detach() noexcept override;
+  ADVERB_FUNC void cancel() override;
+  ADVERB_FUNC void detach() noexcept override;
 
   // For the channel.
 

@@ -42,17 +42,17 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
     return async::loop_memory{size};
   }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept override { return {}; }
-  void start(channel_state& of) override;
+  ADVERB_FUNC void start(channel_state& of) override;
   [[nodiscard]] bool is_open() const noexcept override { return at_ == phase::open; }
   // There is a block for every frame that the peer may send.
   [[nodiscard]] bool is_audible() const noexcept override { return true; }
-  void send(frame_slot& slot, std::span<const const_buffer> frame) override;
-  void write(frame_slot& slot, const landing_handle& target, std::span<const const_buffer> message,
-             const_buffer frame) override;
-  [[nodiscard]] landing_handle open(std::span<std::byte> memory, memory_region& region,
-                                    on_failure policy) override;
-  void close(int error_number) override;
-  void cancel() override;
+  ADVERB_FUNC void send(frame_slot& slot, std::span<const const_buffer> frame) override;
+  ADVERB_FUNC void write(frame_slot& slot, const landing_handle& target,
+                         std::span<const const_buffer> message, const_buffer frame) override;
+  [[nodiscard]] ADVERB_FUNC landing_handle open(std::span<std::byte> memory, memory_region& region,
+                                                on_failure policy) override;
+  ADVERB_FUNC void close(int error_number) override;
+  ADVERB_FUNC void cancel() override;
   void detach() noexcept override { cancel(); }
 
  private:
@@ -79,10 +79,10 @@ class tcp_carrier final : public frame_carrier, private watched_socket {
 
   friend class end_of_loop<tcp_carrier>;
 
-  void socket_ready() override;
+  ADVERB_FUNC void socket_ready() override;
   void loop_ended();
   static bool take_turn(async::waiter& which);
-  void give_back(void* which) noexcept override;
+  ADVERB_FUNC void give_back(void* which) noexcept override;
 
   /// Adds a frame to those that are sent in the next turn.
   outgoing& add(frame_slot& slot) noexcept;

@@ -71,7 +71,7 @@ class tcp_greeting : private watched_socket {
 
   [[nodiscard]] bool start(async::device_loop& loop, int descriptor, bool is_connecting,
                            const handshake& mine, timeout limit);
-  void socket_ready() override;
+  ADVERB_FUNC void socket_ready() override;
   void expired();
   /// Sends a handshake to an empty socket, which has room for it. Returns 0, or an errno.
   [[nodiscard]] static int send(int descriptor, const handshake& part);

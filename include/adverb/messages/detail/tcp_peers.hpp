@@ -92,7 +92,7 @@ class tcp_listener final : private watched_socket {
  private:
   using arrivals = std::list<std::unique_ptr<tcp_greeting>>;
 
-  void socket_ready() override;
+  ADVERB_FUNC void socket_ready() override;
   void add(int descriptor);
   void greeted(tcp_greeting& which);
 

@@ -329,7 +329,7 @@ class ring_writer final : public ring_end {
 class ring_port final : public link_attachment {
  public:
   ring_port(reliable_link& link, on_failure policy);
-  ~ring_port() override;
+  ADVERB_FUNC ~ring_port() override;
 
   /// Returns the port of a link. Makes it if there is none.
   [[nodiscard]] static ring_port* of(reliable_link& link, on_failure policy);
@@ -387,7 +387,7 @@ class ring_port final : public link_attachment {
   /// failed.
   bool check(const send_window_result& posted) noexcept;
 
-  void cancel_waits() noexcept override;
+  ADVERB_FUNC void cancel_waits() noexcept override;
 
   // For the taker of messages.
   void take_message(receive_block& block) noexcept;

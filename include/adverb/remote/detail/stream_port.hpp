@@ -78,7 +78,7 @@ class stream_port final : public link_attachment {
   void take_message(receive_block& block) noexcept;
   void messages_ended() noexcept;
 
-  void cancel_waits() noexcept override;
+  ADVERB_FUNC void cancel_waits() noexcept override;
 
  private:
   /// Waits for completions.
