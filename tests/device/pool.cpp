@@ -68,6 +68,29 @@ TEST_CASE("Slabs in huge pages carry data, and fall back to pages that there are
   }
 }
 
+TEST_CASE("Memory that has slabs of its own leaves its neighbours alone in huge pages",
+          "[ibv_reg_mr]") {
+  link_type link{thirty_two};
+  const huge_pages pages{8};
+  registered_resource memory{link.near_end.region.protection_domain(),
+                             {.slab = mebibytes(1), .limit = mebibytes(16)}};
+  // A whole number of huge pages has more slabs than this. One of the two begins at a huge page.
+  constexpr std::size_t large = (std::size_t{2} << 20) + 64;
+  constexpr std::size_t small = std::size_t{1} << 20;
+  void* const all_of_it[] = {memory.allocate(large), memory.allocate(large)};
+  std::vector<std::byte*> neighbours;
+  for (std::size_t each = 0; each < 6; ++each) {
+    neighbours.push_back(static_cast<std::byte*>(memory.allocate(small)));
+    std::fill_n(neighbours.back(), small, static_cast<std::byte>(each + 1));
+  }
+  for (void* const each : all_of_it) memory.deallocate(each, large);
+  for (std::size_t each = 0; each < neighbours.size(); ++each) {
+    const std::span bytes{neighbours[each], small};
+    CHECK(std::ranges::count(bytes, static_cast<std::byte>(each + 1)) == std::ssize(bytes));
+    memory.deallocate(neighbours[each], small);
+  }
+}
+
 TEST_CASE("The blocks of a pool return with the completions of thousands of messages",
           "[ibv_reg_mr]") {
   constexpr std::uint32_t messages = 4000;

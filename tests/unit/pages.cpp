@@ -47,7 +47,7 @@ TEST_CASE("Reserved addresses get memory and return it any number of times") {
   CHECK(reinterpret_cast<std::uintptr_t>(addresses.begin()) % (4 * mebibyte) == 0);
   for (int round = 0; round < 3; ++round) {
     std::byte* const second = addresses.begin() + 4 * mebibyte;
-    const page_mapping made = map_pages(second, 4 * mebibyte, round != 0);
+    const page_mapping made = map_pages(second, 4 * mebibyte, 4 * mebibyte, round != 0);
     REQUIRE(made.error == 0);
     CHECK(second[0] == std::byte{0});
     second[4 * mebibyte - 1] = std::byte{1};
@@ -70,11 +70,11 @@ TEST_CASE("Pages beyond the limit of the process fail with ENOMEM, and succeed a
   // 0 has a special meaning.
   const rlimit none{4096, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_DATA, &none) == 0);
-  const page_mapping refused = map_pages(addresses.begin(), 2 * mebibyte, false);
+  const page_mapping refused = map_pages(addresses.begin(), 2 * mebibyte, 2 * mebibyte, false);
   REQUIRE(setrlimit(RLIMIT_DATA, &before) == 0);
   CHECK(refused.error == ENOMEM);
   CHECK_FALSE(refused.is_lost);
-  CHECK(map_pages(addresses.begin(), 2 * mebibyte, false).error == 0);
+  CHECK(map_pages(addresses.begin(), 2 * mebibyte, 2 * mebibyte, false).error == 0);
 }
 
 TEST_CASE("The NUMA node of a device is read from sysfs, if there is one") {

@@ -26,7 +26,7 @@ class block_step;
 /// Any thread may give blocks back meanwhile. A pool has one such object at a time. Its waits must
 /// end before it is destroyed, and no other thread may give back a block during its destruction.
 /// Otherwise not thread safe: used by the thread of its loop.
-class block_waits : private event_source, private detail::block_listener {
+class block_waits final : private event_source, private detail::block_listener {
  public:
   /// Watches for blocks that are given back. Wraps: eventfd(2), epoll_ctl(2).
   block_waits(event_loop& loop, buffer_pool& pool, on_failure policy = throwing{})
@@ -38,6 +38,7 @@ class block_waits : private event_source, private detail::block_listener {
                     "the object is destroyed while a task waits");
     pool_->set_listener(nullptr);
     if (wake_.get() != -1) loop_->stop_watching(*this);
+    if (turn_ != nullptr) turn_->waits = nullptr;
   }
 
   /// Takes a block, or waits until one is given back, or for a time. The lease is empty if none was
@@ -62,6 +63,17 @@ class block_waits : private event_source, private detail::block_listener {
     if (wake_.get() != -1) loop.start_watching(*this, policy);
   }
 
+  /// One call of `ready`, whose tasks may destroy the object.
+  struct turn {
+    explicit turn(block_waits& of) noexcept : waits{&of} { of.turn_ = this; }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn() {
+      if (waits != nullptr) waits->turn_ = nullptr;
+    }
+    block_waits* waits;
+  };
+
   /// Gives the blocks that are free to the tasks that wait.
   inline bool ready() override;
 
@@ -69,6 +81,7 @@ class block_waits : private event_source, private detail::block_listener {
   buffer_pool* pool_;
   detail::event_descriptor wake_;
   waiter_list waiters_;
+  turn* turn_ = nullptr;
 };
 
 /// A wait for a block.
@@ -139,10 +152,11 @@ inline block_step block_waits::take(timeout limit) noexcept { return {*this, lim
 
 inline bool block_waits::ready() {
   wake_.clear();
+  const turn now{*this};
   while (!waiters_.empty()) {
     auto& first = static_cast<detail::sleeper&>(waiters_.front());
     first.is_woken = true;
-    if (!first.go_on()) return true;
+    if (!first.go_on() || now.waits == nullptr) return true;
   }
   pool_->set_listener(nullptr);
   return true;

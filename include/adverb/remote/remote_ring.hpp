@@ -67,6 +67,8 @@ void check_ring(const ring_options& options, on_failure policy);
 /// Fails with EPROTO if a ring has entries of another size than the program.
 void check_entries(const ring_description& of_reader, std::size_t size, on_failure policy);
 [[gnu::cold]] void report_no_room(const ring_writer& of, on_failure policy);
+[[gnu::cold]] void report_too_much_room(const ring_writer& of, std::uint32_t slots,
+                                        on_failure policy);
 [[gnu::cold]] void report_long_entry(const ring_writer& of, std::size_t size, on_failure policy);
 
 /// A wait at one end of a ring.
@@ -74,6 +76,11 @@ template <class Derived, class End>
 class ring_operation : public async::cancellable_waiter {
  public:
   explicit ring_operation(End& of) noexcept : cancellable_waiter{&resume}, end_{&of} {}
+  ring_operation(const ring_operation&) = delete;
+  ring_operation& operator=(const ring_operation&) = delete;
+  ~ring_operation() {
+    if (has_waited_) end_->release();
+  }
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard, gnu::always_inline]] bool start() { return !is_met() && wait(); }
@@ -82,7 +89,7 @@ class ring_operation : public async::cancellable_waiter {
   [[nodiscard]] End& end() const noexcept { return *end_; }
   /// Reports why the wait has not been met.
   void report(const char* verb, bool is_end_orderly, on_failure policy) const {
-    if (is_cancelled() && !end_->has_ended()) return report_cancelled(policy, verb);
+    if (is_cancelled() && !end_->connection_has_ended()) return report_cancelled(policy, verb);
     end_->report(verb, is_end_orderly, policy);
   }
 
@@ -94,6 +101,9 @@ class ring_operation : public async::cancellable_waiter {
     static_cast<Derived&>(*this).not_met();
     if (is_met() || end_->has_ended()) return false;
     end_->waiters().push_back(*this);
+    // The program may destroy its handle meanwhile.
+    end_->add_reference();
+    has_waited_ = true;
     return true;
   }
   static bool resume(async::waiter& which) {
@@ -106,6 +116,7 @@ class ring_operation : public async::cancellable_waiter {
   }
 
   End* end_;
+  bool has_waited_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -135,6 +146,8 @@ template <class T>
 class remote_ring {
   static_assert(std::is_trivially_copyable_v<T>,
                 "an entry is copied as bytes, so its type must be trivially copyable");
+  static_assert(alignof(T) <= detail::aligned_bytes::alignment,
+                "the entries of a ring begin at multiples of 64 bytes at most");
   static constexpr bool is_bytes = std::is_same_v<T, std::byte>;
   /// `Result` is that of the caller, so that each fails for itself.
   template <class Result>
@@ -249,8 +262,10 @@ class remote_ring {
       /// Makes an operation, and starts nothing.
       explicit operation(const room_step& step) noexcept : base{*step.of_}, slots_{step.slots_} {}
 
-      /// Returns true if the slots are free.
-      [[nodiscard]] bool is_met() const noexcept { return this->end().has_room(slots_); }
+      /// Returns true if the slots are free, or if the ring has fewer.
+      [[nodiscard]] bool is_met() const noexcept {
+        return this->end().has_room(slots_) || exceeds();
+      }
       /// Does what brings it nearer.
       void not_met() noexcept {
         this->end().publish();
@@ -259,11 +274,17 @@ class remote_ring {
       /// Returns the result, or reports the failure.
       void take(on_failure policy) const {
         policy.clear();
-        if (!is_met()) [[unlikely]]
+        if (this->end().has_room(slots_)) [[likely]]
+          return;
+        if (exceeds())
+          detail::report_too_much_room(this->end(), slots_, policy);
+        else
           this->report("remote_ring::room", false, policy);
       }
 
      private:
+      [[nodiscard]] bool exceeds() const noexcept { return slots_ > this->end().slots().size(); }
+
       std::uint32_t slots_;
     };
 
@@ -370,7 +391,8 @@ class remote_ring {
     /// `connection_options::max_send_wr` allows publish the earlier ones. Wraps: ibv_post_send(3).
     void publish() const noexcept { end_.get().publish(); }
     /// Waits until `slots` slots are free. Publishes what was claimed if it has to wait. Fails if
-    /// the connection has ended; with EPROTO if the reader violates the protocol.
+    /// the connection has ended; with EINVAL if the ring has fewer slots; with EPROTO if the reader
+    /// violates the protocol.
     [[nodiscard]] room_step room(std::uint32_t slots = 1) const noexcept {
       return {end_.get(), slots};
     }

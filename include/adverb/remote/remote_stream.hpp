@@ -104,9 +104,6 @@ class [[nodiscard]] remote_stream {
 
   /// Makes an empty stream.
   remote_stream() noexcept = default;
-  /// Takes over a connection whose link has a stream.
-  explicit remote_stream(async::connection&& of) noexcept : connection_{std::move(of)} {}
-
   /// Connects to a listener of streams. Fails with EINVAL if an option is out of its range, and
   /// with EPROTO if the peer offers no stream. Wraps: rdma_connect(3).
   [[nodiscard]] static connect_step connect(async::device_loop& loop,
@@ -136,7 +133,8 @@ class [[nodiscard]] remote_stream {
   /// destroyed under way. Does not allocate. Wraps: ibv_post_send(3).
   [[nodiscard]] write_step write(std::span<const std::byte> bytes) const noexcept;
   /// Ends the writes after those that have started: the peer reads 0 behind them. Waits until the
-  /// peer has everything in its memory. This side can still read.
+  /// peer has everything in its memory; over iWARP, whose completions confirm nothing, until all is
+  /// sent. This side can still read.
   [[nodiscard]] shutdown_step shutdown() const noexcept;
   /// Ends both directions after the writes that have started: waits until the peer has everything
   /// in its memory, and has confirmed the end of the connection. Fails with ETIMEDOUT if that takes
@@ -153,6 +151,9 @@ class [[nodiscard]] remote_stream {
   void connection() const&& = delete;
 
  private:
+  /// Takes over a connection whose link has a stream.
+  explicit remote_stream(async::connection&& of) noexcept : connection_{std::move(of)} {}
+
   [[nodiscard]] detail::stream_port& port() const noexcept {
     return detail::stream_port::of(connection_.link());
   }

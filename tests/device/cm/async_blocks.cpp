@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tasks that wait for blocks of a pool.
 #include <chrono>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -64,6 +65,31 @@ TEST_CASE("Another thread gives a block to the task that waits for it",
     of.loop.run();
     CHECK(has_block);
   }
+}
+
+TEST_CASE("A task may destroy the object through which it has waited for a block") {
+  pool_of_two of;
+  buffer_lease one = of.pool.try_take();
+  buffer_lease other = of.pool.try_take();
+  bool has_first = false;
+  bool has_second = false;
+  of.loop.spawn([&]() -> async::task<> {
+    auto own = std::make_unique<async::block_waits>(of.loop, of.pool);
+    const buffer_lease first = co_await own->take();
+    has_first = static_cast<bool>(first);
+    own = {};
+    // Another object of the pool listens now.
+    of.loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(of.loop, 10ms);
+      other = {};
+    });
+    const buffer_lease second = co_await of.blocks.take(2s);
+    has_second = static_cast<bool>(second);
+  });
+  of.loop.post([&] { one = {}; });
+  of.loop.run();
+  CHECK(has_first);
+  CHECK(has_second);
 }
 
 TEST_CASE("A wait for a block returns an empty lease at its time limit, and can be cancelled",

@@ -222,6 +222,42 @@ TEST_CASE("A posted function that throws ends run, and the next run calls the ot
   CHECK(called == std::vector{1, 2, 3});
 }
 
+TEST_CASE("A stop that comes with an exception, or with the end of a wait, ends the next run") {
+  async::event_loop loop;
+  const pipe_ends ends;
+  bool has_slept = false;
+  loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(loop, 3s);
+    has_slept = true;
+  });
+  // Both come in one turn of the loop.
+  const auto stop_with = [&] {
+    loop.post([&] {
+      CHECK(::write(ends.write_end, "", 1) == 1);
+      loop.stop();
+    });
+  };
+  const auto wait_for_byte = [&]() -> async::task<> {
+    co_await async::readable(loop, ends.read_end);
+    char byte = 0;
+    CHECK(::read(ends.read_end, &byte, 1) == 1);
+  };
+  SECTION("an exception") {
+    loop.spawn([&]() -> async::task<> {
+      co_await wait_for_byte();
+      throw std::runtime_error{"the task fails"};
+    });
+    stop_with();
+    CHECK_THROWS_WITH(loop.run(), "the task fails");
+  }
+  SECTION("the end of a wait") {
+    stop_with();
+    CHECK_NOTHROW(loop.wait(wait_for_byte()));
+  }
+  loop.run();
+  CHECK_FALSE(has_slept);
+}
+
 TEST_CASE("Posted functions that were not called are destroyed with their loop",
           "[rdma_create_event_channel]") {
   const auto shared = std::make_shared<int>();

@@ -326,11 +326,49 @@ TEST_CASE("The ends of a ring report why they cannot be made, or used") {
         CHECK(out.claim(0, why).data() == nullptr);
         CHECK(why.code() == std::errc::no_buffer_space);
         CHECK(std::string_view{why.what()}.find("4 are claimed") != std::string_view::npos);
+        co_await out.room(5).report_to(why);
+        CHECK(why.code() == std::errc::invalid_argument);
+        CHECK(std::string_view{why.what()}.find("has 4 slots, and these are 5") !=
+              std::string_view::npos);
         co_await out.close();
         CHECK(out.claim(0, why).data() == nullptr);
         CHECK(why.code() == std::errc::broken_pipe);
         co_await server.disconnect();
       });
+}
+
+TEST_CASE("Entries of a ring are as aligned as their type") {
+  struct alignas(64) line {
+    std::array<std::uint64_t, 8> words;
+  };
+  both_sides both;
+  std::uint64_t read = 0;
+  const auto is_aligned = [](const line& each) {
+    return reinterpret_cast<std::uintptr_t>(&each) % alignof(line) == 0;
+  };
+  // Large memory comes from the kernel, behind a head of 16 bytes.
+  constexpr std::uint32_t slots = 4096;
+  async::connection_options options = for_rings;
+  options.receives = 3 * slots;
+  both.run_both(
+      [&](async::connection& client) -> async::task<> {
+        const remote_ring<line>::reader in{client, {.slots = slots}};
+        co_await describe_to(client, in.description());
+        while (const auto each = co_await in.next())
+          read += is_aligned(*each) && each->words[7] == read ? 1 : 0;
+      },
+      [&](async::connection& server) -> async::task<> {
+        const remote_ring<line>::writer out{server, co_await ask_for_ring(server)};
+        for (std::uint64_t number = 0; number < 4; ++number) {
+          line& claimed = out.claim();
+          CHECK(is_aligned(claimed));
+          claimed.words.fill(number);
+        }
+        co_await out.close();
+        co_await server.disconnect();
+      },
+      options);
+  CHECK(read == 4);
 }
 
 TEST_CASE("Writes to a ring fail when its reader has gone", "[rdma_disconnect]") {
@@ -386,6 +424,40 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the waits of its connection a
         std::error_code why;
         co_await out.drain().report_to(why);
       });
+}
+
+TEST_CASE("A wait at a ring ends with ECANCELED if the program destroys that end of it") {
+  both_sides both;
+  for (const bool has_cancelled : {false, true}) {
+    std::error_code why_no_entry;
+    std::error_code why_no_room;
+    both.run_both(
+        [&](async::connection& client) -> async::task<> {
+          remote_ring<record>::reader in{client, {.slots = 4}};
+          co_await describe_to(client, in.description());
+          // The entry fills one slot of the writer, which waits for all.
+          const auto first = co_await in.next();
+          CHECK(is_numbered(*first, 0));
+          both.loop.post([&] {
+            if (has_cancelled) client.cancel_waits();
+            in = {};
+          });
+          const auto none = co_await in.next().report_to(why_no_entry);
+          CHECK_FALSE(none);
+        },
+        [&](async::connection& server) -> async::task<> {
+          remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+          out.claim() = numbered(0);
+          out.publish();
+          both.loop.post([&] {
+            if (has_cancelled) server.cancel_waits();
+            out = {};
+          });
+          co_await out.room(4).report_to(why_no_room);
+        });
+    CHECK(why_no_entry == std::errc::operation_canceled);
+    CHECK(why_no_room == std::errc::operation_canceled);
+  }
 }
 
 TEST_CASE("Published entries that wait for the send queue outlast the cancellation of waits") {

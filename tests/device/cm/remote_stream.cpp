@@ -328,6 +328,23 @@ TEST_CASE("A stream without bytes is read and written at once") {
       });
 }
 
+TEST_CASE("A ring is refused on the connection of a stream") {
+  side both;
+  both.loop.spawn([&]() -> async::task<> {
+    const remote_stream client = co_await remote_stream::accept(both.listener);
+    failure why;
+    CHECK_FALSE(remote_ring<record>::reader{client.connection(), {.slots = 4}, why});
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == "the connection belongs to a remote_stream");
+    co_await client.close();
+  });
+  both.loop.spawn([&]() -> async::task<> {
+    const remote_stream server = co_await remote_stream::connect(both.loop, both.address());
+    co_await server.close();
+  });
+  both.run();
+}
+
 TEST_CASE("The options of a stream are checked") {
   side here;
   const auto is_refused = [&](const auto& change, std::string_view sentence) {

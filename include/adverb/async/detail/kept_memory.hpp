@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,19 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 class link;
 
+/// Bytes that begin at a cache line, as far as a type may demand in a ring.
+struct aligned_bytes {
+  static constexpr std::size_t alignment = 64;
+  void operator()(std::byte* begin) const noexcept {
+    ::operator delete[](begin, std::align_val_t{alignment});
+  }
+  /// Makes bytes that are 0.
+  [[nodiscard]] static std::unique_ptr<std::byte[], aligned_bytes> make(std::size_t size) {
+    return std::unique_ptr<std::byte[], aligned_bytes>{new (std::align_val_t{alignment})
+                                                           std::byte[size]()};
+  }
+};
+
 /// Memory with its registration, and the links that may use it.
 struct kept_memory {
   kept_memory(protection_domain_ref domain, std::size_t size, access_rights rights,
@@ -22,10 +36,9 @@ struct kept_memory {
     region = memory_region{domain, std::span{bytes.get(), size}, rights, policy};
   }
   /// Makes memory without a registration.
-  explicit kept_memory(std::size_t size)
-      : bytes{std::make_unique<std::byte[]>(size)}, length{size} {}
+  explicit kept_memory(std::size_t size) : bytes{aligned_bytes::make(size)}, length{size} {}
 
-  std::unique_ptr<std::byte[]> bytes;
+  std::unique_ptr<std::byte[], aligned_bytes> bytes;
   std::size_t length;
   memory_region region;
   /// The object of the program that refers to it has gone.

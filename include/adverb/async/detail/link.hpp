@@ -71,6 +71,8 @@ class link_attachment {
   /// The program ends the waits for the link with ECANCELED. The waits of the attachment itself are
   /// resumed, too.
   virtual void cancel_waits() noexcept = 0;
+  /// Returns true if it is the rings of the link, and not a stream.
+  [[nodiscard]] virtual bool has_rings() const noexcept { return false; }
 };
 
 /// Moves a queue pair to ERR, which flushes its requests. Wraps: ibv_modify_qp(3).

@@ -181,17 +181,19 @@ ADVERB_FUNC void event_loop::turn() {
 
 ADVERB_FUNC bool event_loop::run_to(const bool& is_done) {
   const running now{*this};
-  is_stopped_ = false;
   waits_for_ = &is_done;
   while (!is_stopped_ && must_run()) turn();
+  // A stop that comes with the end of the wait ends the next run.
+  if (!is_done) is_stopped_ = false;
   return is_done;
 }
 
 ADVERB_FUNC void event_loop::run() {
   const running now{*this};
-  is_stopped_ = false;
   while (!is_stopped_ && must_run()) turn();
   run_pending();
+  // An exception leaves a stop to the next run.
+  is_stopped_ = false;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -44,9 +44,10 @@ struct page_mapping {
   bool is_lost = false;
 };
 
-/// Gives memory to reserved addresses. Tries huge pages if `huge` is set: those of the system, then
-/// transparent ones.
-[[nodiscard]] page_mapping map_pages(std::byte* begin, std::size_t size, bool huge) noexcept;
+/// Gives memory to reserved addresses. Tries huge pages if `huge` is set: those of the system, if
+/// whole ones fit into `room` bytes, then transparent ones.
+[[nodiscard]] page_mapping map_pages(std::byte* begin, std::size_t size, std::size_t room,
+                                     bool huge) noexcept;
 /// Returns the memory of addresses, which stay reserved.
 void unmap_pages(std::byte* begin, std::size_t size, bool is_huge) noexcept;
 

@@ -20,9 +20,9 @@ ADVERB_FUNC buffer_pool::buffer_pool(registered_resource& memory,
     return;
   }
   const std::size_t stride = (std::size_t{options.block_size} + 63) / 64 * 64;
+  blocks_ = std::make_unique<block_state[]>(options.blocks);
   void* const begin = memory.try_allocate(stride * options.blocks, 64, policy);
   if (begin == nullptr) return;
-  blocks_ = std::make_unique<block_state[]>(options.blocks);
   first_ = static_cast<std::byte*>(begin);
   stride_ = stride;
   count_ = options.blocks;

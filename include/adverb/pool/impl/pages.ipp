@@ -40,9 +40,11 @@ ADVERB_FUNC int reserved_addresses::reserve(std::size_t size, std::size_t alignm
   return 0;
 }
 
-ADVERB_FUNC page_mapping map_pages(std::byte* begin, std::size_t size, bool huge) noexcept {
-  const bool fits = reinterpret_cast<std::uintptr_t>(begin) % huge_page == 0 && size >= huge_page;
+ADVERB_FUNC page_mapping map_pages(std::byte* begin, std::size_t size, std::size_t room,
+                                   bool huge) noexcept {
   const std::size_t whole = rounded_up(size, huge_page);
+  const bool fits = reinterpret_cast<std::uintptr_t>(begin) % huge_page == 0 && size >= huge_page &&
+                    whole <= room;
   if (huge && fits) {
     // A fixed mapping that fails may leave a hole for another thread's memory, so the pages are
     // tried elsewhere first.

@@ -205,7 +205,8 @@ ADVERB_FUNC registered_resource::slab* registered_resource::add_slab(std::size_t
   if (is_shared)
     made->blocks =
         detail::block_tree{static_cast<unsigned>(std::countr_zero(size / detail::allocation_unit))};
-  const detail::page_mapping pages = detail::map_pages(made->begin, size, options_.huge_pages);
+  const detail::page_mapping pages =
+      detail::map_pages(made->begin, size, count << shift_, options_.huge_pages);
   if (pages.is_lost) std::fill_n(&slab_of_[first], count, static_cast<slab*>(detail::lost_slab()));
   if (pages.error != 0) {
     policy.report(pages.error, "registered_resource::allocate",
@@ -217,11 +218,15 @@ ADVERB_FUNC registered_resource::slab* registered_resource::add_slab(std::size_t
   }
   made->is_huge = pages.is_huge;
   made->is_numa_local = numa_node_ >= 0 && detail::prefer_numa_node(made->begin, size, numa_node_);
+  // The report of a failure may throw.
+  struct pages_of_slab {
+    ~pages_of_slab() {
+      if (!which.region) detail::unmap_pages(which.begin, which.size, which.is_huge);
+    }
+    slab& which;
+  } const kept{*made};
   made->region = memory_region{domain_, std::span{made->begin, size}, options_.rights, policy};
-  if (!made->region) {
-    detail::unmap_pages(made->begin, size, made->is_huge);
-    return nullptr;
-  }
+  if (!made->region) return nullptr;
   slabs_.push_back(std::move(made));
   slab& added = *slabs_.back();
   const std::uint64_t end = added.region.device_address() + size;

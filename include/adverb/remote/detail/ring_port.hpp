@@ -92,6 +92,8 @@ class ring_end {
   inline void begin();
   /// Returns true if nothing more will arrive.
   [[nodiscard]] inline bool has_ended() const noexcept;
+  /// Returns true if that is because its connection has ended.
+  [[nodiscard]] inline bool connection_has_ended() const noexcept;
   /// Reports why.
   void report(const char* verb, bool is_end_orderly, on_failure policy) const;
   /// The connection has gone.
@@ -388,6 +390,7 @@ class ring_port final : public link_attachment {
   bool check(const send_window_result& posted) noexcept;
 
   ADVERB_FUNC void cancel_waits() noexcept override;
+  [[nodiscard]] bool has_rings() const noexcept override { return true; }
 
   // For the taker of messages.
   void take_message(receive_block& block) noexcept;
@@ -449,6 +452,9 @@ inline bool ring_reader::is_finished() const noexcept {
   return slots_.is_finished() && (has_ended() || (slots_.freed() == 0 && port_->has_sent_frames()));
 }
 inline bool ring_end::has_ended() const noexcept { return port_ == nullptr || port_->has_ended(); }
+inline bool ring_end::connection_has_ended() const noexcept {
+  return port_ != nullptr && port_->has_ended();
+}
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -43,6 +43,13 @@ ADVERB_FUNC void report_no_room(const ring_writer& of, on_failure policy) {
                 });
 }
 
+ADVERB_FUNC void report_too_much_room(const ring_writer& of, std::uint32_t slots,
+                                      on_failure policy) {
+  policy.report(EINVAL, "remote_ring::room", [&](failure_description& description) {
+    description.explain("the ring has {} slots, and these are {}", {of.slots().size(), slots});
+  });
+}
+
 ADVERB_FUNC void report_long_entry(const ring_writer& of, std::size_t size, on_failure policy) {
   policy.report(EMSGSIZE, "remote_ring::claim", [&](failure_description& description) {
     description.explain("the entry has {} bytes, and a slot {}",

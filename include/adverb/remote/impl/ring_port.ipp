@@ -48,6 +48,7 @@ ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
 }
 
 ADVERB_FUNC void ring_reader::detach() noexcept {
+  loop().cancel(waiters());
   if (port_ != nullptr) {
     port_->remove_reader();
     // The peer may still write.
@@ -91,6 +92,14 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
   claims_.resize(most_unposted_);
   claims_mask_ = most_unposted_ - 1;
   has_notice_ = is_iwarp(link.device().context);
+  if (has_notice_ && link.sends().size() < 2) {
+    policy.report(EINVAL, "remote_ring::writer", [](failure_description& description) {
+      description.explain(
+          "over iWARP a write and its notice are two requests: connection_options::max_send_wr is "
+          "1");
+    });
+    return;
+  }
   const queue_pair_ref<transport::rc, qp_state::any> pair{link.queue_pair()};
   most_inline_ = pair.query(policy).max_inline_data();
   if (policy.failed()) return;
@@ -100,6 +109,7 @@ ADVERB_FUNC ring_writer::ring_writer(ring_port& of, reliable_link& link,
 }
 
 ADVERB_FUNC void ring_writer::detach() noexcept {
+  loop().cancel(waiters());
   if (port_ == nullptr) return release();
   is_detached_ = true;
   if (is_done() || port_->has_ended()) port_->remove_writer();
@@ -222,6 +232,11 @@ ADVERB_FUNC ring_port* ring_port::of(reliable_link& link, on_failure policy) {
     auto made = std::make_unique<ring_port>(link, policy);
     if (policy.failed()) return nullptr;
     link.attach(std::move(made));
+  } else if (!link.attachment()->has_rings()) {
+    policy.report(EINVAL, "remote_ring", [](failure_description& description) {
+      description.explain("the connection belongs to a remote_stream");
+    });
+    return nullptr;
   }
   return static_cast<ring_port*>(link.attachment());
 }
