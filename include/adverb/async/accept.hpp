@@ -12,6 +12,7 @@
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/core/detail/lack_of_memory.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -72,8 +73,7 @@ class request_queue : public async_event_target {
     if (!requested || requests_.size() == most_requests_) return;
     // It has the context of this listener, which gets no other events of it.
     requested.identifier().native_handle()->context = nullptr;
-    requests_.push_back(std::move(requested));
-    waiters_.resume_first();
+    if (has_memory_for([&] { requests_.push_back(std::move(requested)); })) waiters_.resume_first();
   }
 
   /// The limit of the kernel for a backlog of 0, unless net.rdma_ucm.max_backlog is set.

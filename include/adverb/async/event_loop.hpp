@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
@@ -133,11 +134,14 @@ class event_loop : public device_loop {
   void turn();
   [[nodiscard]] bool run_to(const bool& is_done);
 
+  /// The events that a turn takes.
+  static constexpr std::size_t events_at_once = 16;
+
   detail::epoll epoll_;
   detail::event_descriptor wake_;
-  std::unique_ptr<signal_source> signals_;
-  /// Null until a timer needs it.
-  std::unique_ptr<alarm_source> alarm_;
+  std::optional<signal_source> signals_;
+  /// Empty until a timer needs it.
+  std::optional<alarm_source> alarm_;
   /// The time at which the alarm wakes the loop.
   std::int64_t alarm_time_ = timeout::endless().count();
   bool is_running_ = false;

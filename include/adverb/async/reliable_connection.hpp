@@ -382,6 +382,8 @@ class connecting : public async::cancellable_waiter, public async_event_target {
  private:
   /// Takes an event of its identifiers.
   ADVERB_FUNC void handle(cm::event& happened) override;
+  /// The parts of `accept` and `handle` that allocate.
+  [[gnu::cold]] [[nodiscard]] bool start_accept(request&& requested);
   /// Takes the event. Returns true if the connection is established.
   [[gnu::cold]] [[nodiscard]] bool advance(cm::event& happened);
   [[nodiscard]] queue_pair_options pair_options() const noexcept;

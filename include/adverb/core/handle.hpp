@@ -169,19 +169,19 @@ void destroy_or_tell(void* object, const object_operations& operations) noexcept
 void forget_object(const void* object, const object_operations& operations) noexcept;
 
 /// Returns the parents with which an object is registered.
-[[nodiscard]] noted_parents parents_of(const void* object,
-                                       const object_operations& operations) noexcept;
+[[nodiscard]] present_parents parents_of(const void* object,
+                                         const object_operations& operations) noexcept;
 
 /// Registers an object with its present parents, and removes it from those of before.
 void replace_parents(const void* object, const object_operations& operations,
-                     const noted_parents& before) noexcept;
+                     const present_parents& before) noexcept;
 
 /// Makes a call that may change an object's parents, and updates their child counts. The call may
 /// block: meanwhile the object counts as a child of its parents of before. Keeps the errno of the
 /// call.
 template <handle_traits Traits, class Call>
 auto with_new_parents(const typename Traits::native_type* object, const Call& call) {
-  const noted_parents before = parents_of(object, operations_for<Traits>);
+  const present_parents before = parents_of(object, operations_for<Traits>);
   const auto result = call();
   const int reason = errno;
   replace_parents(object, operations_for<Traits>, before);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The steps of established connections, channels and streams allocate nothing, with tasks, with
-// Asio's coroutines and as senders. A program of its own, because it replaces operator new.
+// Asio's coroutines and as senders.
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,30 +15,13 @@
 #include <adverb/remote.hpp>
 #include <support/catch.hpp>
 
+#include "allocations/replaced_new.hpp"
 #include "cm/net_side.hpp"
 #include "cm/sender_side.hpp"
 
-namespace {
-
-std::size_t allocated = 0;
-bool has_memory = true;
-
-}  // namespace
-
-// The forms for arrays call these. The address sanitizer has each form that is not replaced.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocated;
-  if (!has_memory) return nullptr;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void* operator new(std::size_t size) {
-  if (void* const block = operator new(size, std::nothrow)) return block;
-  throw std::bad_alloc{};
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-
 using namespace async_test;
+using replaced_new::allocated;
+using replaced_new::without_memory;
 
 namespace {
 
@@ -51,12 +34,12 @@ class steady_state {
   /// A connection has done one more round.
   void note(int round) {
     if (round == first_round && --beginning_ == 0) {
-      begin_ = allocated;
+      begin_ = allocated();
       has_begun_ = true;
     }
     if (round == rounds && !has_ended_) {
       has_ended_ = true;
-      count_ = allocated - begin_;
+      count_ = allocated() - begin_;
       was_steady_ = has_begun_;
     }
   }
@@ -115,10 +98,11 @@ asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connect
 
 TEST_CASE("Tasks that fail for lack of memory end the run of their loop, and not the program") {
   async::event_loop loop;
+  std::optional<without_memory> none;
   for (int task = 0; task < 3; ++task)
     loop.spawn([&]() -> async::task<> {
       co_await async::sleep_for(loop, std::chrono::milliseconds{1});
-      has_memory = false;
+      none.emplace();
       const std::vector<char> too_much(64);
     });
   int caught = 0;
@@ -127,7 +111,7 @@ TEST_CASE("Tasks that fail for lack of memory end the run of their loop, and not
       loop.run();
       has_ended = true;
     } catch (const std::bad_alloc&) {
-      has_memory = true;
+      none.reset();
       ++caught;
     }
   }
@@ -183,11 +167,11 @@ TEST_CASE("A send of Asio reuses the memory of the wait before it", "[ibv_post_s
   messages.reserve(count);
   std::size_t new_blocks = 1;
   const auto answer_all = [&] {
-    const std::size_t before = allocated;
+    const std::size_t before = allocated();
     for (std::size_t each = 0; each < count; ++each)
       clients[each].send(messages[each].buffer())(
           [&messages, each](const auto& /*error*/) { messages[each] = {}; });
-    new_blocks = allocated - before;
+    new_blocks = allocated() - before;
   };
   const auto wait = [&]() -> async::task<> {
     while (clients.size() < count)

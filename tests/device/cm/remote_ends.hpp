@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <random>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <adverb/async.hpp>
@@ -81,6 +82,8 @@ inline async::task<ring_description> ask_for_ring(const async::connection& reade
   constexpr std::byte question[1]{};
   co_await send_bytes(reader, question);
   const async::message answer = co_await reader.next();
+  if (!answer)
+    throw std::system_error{std::make_error_code(std::errc::connection_reset), "no description"};
   co_return ring_description::decode(answer.bytes().first<ring_description::encoded_size>());
 }
 

@@ -25,19 +25,23 @@ class device_event_source final : public async::event_source {
 
   bool ready() override {
     std::error_code ignored;
-    while (std::optional<async_event> next = context_.next_async_event(ignored)) {
+    while (true) {
+      // Before the event is taken, which would be lost without memory.
+      std::optional<async_event>& next = events_.emplace_back();
+      next = context_.next_async_event(ignored);
+      if (!next) break;
       // The loop destroys queue pairs, which waits for this.
       next->acknowledge();
-      if (events_.size() == most_kept) events_.pop_front();
-      events_.push_back(std::move(*next));
+      if (events_.size() > most_kept) events_.pop_front();
       waiters_.resume_first();
     }
+    events_.pop_back();
     return true;
   }
 
   [[nodiscard]] std::optional<async_event> take() {
     if (events_.empty()) return std::nullopt;
-    std::optional<async_event> next{std::move(events_.front())};
+    std::optional<async_event> next = std::move(events_.front());
     events_.pop_front();
     return next;
   }
@@ -47,7 +51,7 @@ class device_event_source final : public async::event_source {
   static constexpr std::size_t most_kept = 256;
 
   context_ref context_;
-  std::deque<async_event> events_;
+  std::deque<std::optional<async_event>> events_;
   async::waiter_list waiters_;
 };
 

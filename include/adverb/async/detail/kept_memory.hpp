@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
@@ -28,7 +29,7 @@ struct aligned_bytes {
   }
 };
 
-/// Memory with its registration, and the links that may use it.
+/// Memory with its registration.
 struct kept_memory {
   kept_memory(protection_domain_ref domain, std::size_t size, access_rights rights,
               on_failure policy)
@@ -43,8 +44,8 @@ struct kept_memory {
   memory_region region;
   /// The object of the program that refers to it has gone.
   bool is_given_back = false;
-  /// The links that had requests in progress then, and have not been without any since.
-  std::vector<link*> users{};
+  /// The number of memories of the device that had been given back then.
+  std::uint64_t given_back_at = 0;
 };
 
 /// The memory that a loop keeps for one device. Not thread safe.
@@ -58,13 +59,21 @@ class memory_keeper {
   /// Registers new memory. Returns null on failure.
   [[nodiscard]] kept_memory* add(protection_domain_ref domain, std::size_t size,
                                  access_rights rights, on_failure policy);
-  /// Frees what no link uses any more. Returns false if memory that was given back is left.
-  bool free_unused() noexcept;
-  /// A link is destroyed.
-  void forget(const link& which) noexcept;
+  /// The object of the program that refers to a memory has gone. The links are those of the loop.
+  void give_back(kept_memory& memory, std::span<const std::unique_ptr<link>> links) noexcept;
+  /// Frees what no link uses any more: each link has been without requests in progress since.
+  /// Returns false if memory that was given back is left.
+  bool free_unused(std::span<const std::unique_ptr<link>> links) noexcept;
+  /// Returns the number of memories that have been given back.
+  [[nodiscard]] std::uint64_t given_back() const noexcept { return given_back_; }
 
  private:
+  /// Notes the links of the device that have no requests in progress. Returns the number of
+  /// memories that had been given back when each of them had none the last time, the least.
+  std::uint64_t note_idle(std::span<const std::unique_ptr<link>> links) const noexcept;
+
   std::vector<std::unique_ptr<kept_memory>> all_;
+  std::uint64_t given_back_ = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

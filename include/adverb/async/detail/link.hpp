@@ -200,6 +200,9 @@ class link : public async_event_target {
 
   /// Its place in the loop.
   std::size_t position = 0;
+  /// The number of memories of its device that had been given back when it had no requests in
+  /// progress the last time.
+  std::uint64_t idle_at;
 
  protected:
   link(async::device_loop& loop, loop_device& device, request_slots& requests) noexcept;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <adverb/async/completion_dispatcher.hpp>
@@ -73,7 +74,7 @@ class loop_devices {
   [[nodiscard]] bool empty() const noexcept { return devices_.empty(); }
   /// Frees the memory that was given back and that no link uses any more. Returns false if some is
   /// left.
-  [[gnu::cold]] bool free_memory() noexcept;
+  [[gnu::cold]] bool free_memory(std::span<const std::unique_ptr<link>> links) noexcept;
   /// Calls `function` with each source.
   template <class Function>
   void for_each_source(const Function& function) {

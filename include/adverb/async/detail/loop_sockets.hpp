@@ -58,6 +58,7 @@ class watched_socket {
   /// failure. Wraps: epoll_ctl(2).
   void watch_socket(loop_sockets& by, int descriptor, bool for_writing, on_failure policy) {
     close_socket();
+    // The destructor closes it if the policy throws.
     descriptor_ = descriptor;
     by.members().add(descriptor, this, policy, events_for(for_writing));
     if (policy.failed())
@@ -73,9 +74,10 @@ class watched_socket {
   void pause_watching() noexcept { sockets_->members().change(descriptor_, this, 0); }
   /// Gives the socket up, unwatched. Returns its descriptor.
   [[nodiscard]] int release_socket() noexcept {
-    if (sockets_ == nullptr) return -1;
-    sockets_->members().remove(descriptor_);
-    std::exchange(sockets_, nullptr)->forget(*this);
+    if (sockets_ != nullptr) {
+      sockets_->members().remove(descriptor_);
+      std::exchange(sockets_, nullptr)->forget(*this);
+    }
     return std::exchange(descriptor_, -1);
   }
   void close_socket() noexcept {

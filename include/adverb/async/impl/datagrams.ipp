@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <adverb/async/datagrams.hpp>
+#include <adverb/core/detail/lack_of_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -29,7 +30,8 @@ ADVERB_FUNC bool joining_group::start_join(const cm::socket_address& group,
 
 ADVERB_FUNC bool joining_group::take_event(cm::event& happened) {
   if (!join_.is_about(happened)) return false;
-  membership_ = join_.finish(happened, why_);
+  if (!has_memory_for([&] { membership_ = join_.finish(happened, why_); }))
+    report_lack_of_memory(why_, "rdma_join_multicast");
   go_on();
   return true;
 }
@@ -58,7 +60,8 @@ ADVERB_FUNC bool resolving_peer::start_resolve(const cm::socket_address& address
 }
 
 ADVERB_FUNC void resolving_peer::handle(cm::event& happened) {
-  advance(happened);
+  if (!has_memory_for([&] { advance(happened); }))
+    report_lack_of_memory(why_, "async::datagram_endpoint::resolve");
   if (peer_ || why_) go_on();
 }
 

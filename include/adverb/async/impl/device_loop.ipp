@@ -241,16 +241,15 @@ ADVERB_FUNC detail::kept_memory* device_loop::keep_memory(context_ref context, s
 
 ADVERB_FUNC void device_loop::give_back_memory(context_ref context,
                                                detail::kept_memory& memory) noexcept {
-  memory.is_given_back = true;
-  for (const auto& each : links_)
-    if (each->device().context == context && each->has_outstanding())
-      memory.users.push_back(each.get());
+  // The device exists, so nothing is made.
+  std::error_code none;
+  if (detail::loop_device* const device = devices_.of(context, none))
+    device->memory.give_back(memory, links_);
   has_memory_to_free_ = true;
 }
 
 ADVERB_FUNC void device_loop::destroy(detail::link& which) noexcept {
   --ending_;
-  which.device().memory.forget(which);
   std::unique_ptr<detail::link>& place = links_[which.position];
   std::swap(place, links_.back());
   place->position = which.position;
@@ -279,7 +278,7 @@ ADVERB_FUNC int device_loop::advance_links() {
   }
   const int until_timer = timers_.empty() ? -1 : expire_timers();
   if (has_memory_to_free_) [[unlikely]]
-    has_memory_to_free_ = !devices_.free_memory();
+    has_memory_to_free_ = !devices_.free_memory(links_);
   return is_anything_pending() ? 0 : until_timer;
 }
 

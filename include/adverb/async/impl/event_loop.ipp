@@ -26,6 +26,8 @@ namespace adverb::inline ADVERB_ABI::async {
 ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failure policy)
     : device_loop{options, policy} {
   if (policy.failed()) return;
+  // A turn needs no more, unless many sources have more to do.
+  unfinished_.reserve(events_at_once);
   epoll_.create(policy);
   if (policy.failed()) return;
   wake_ = detail::event_descriptor{policy};
@@ -97,8 +99,7 @@ ADVERB_FUNC void event_loop::stop_on(std::initializer_list<int> signals, on_fail
       policy, "signalfd",
       [&] { return descriptor = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK); }, nothing);
   if (policy.failed()) return;
-  signals_ = std::make_unique<signal_source>(*this, descriptor);
-  epoll_.add(descriptor, signals_.get(), policy);
+  epoll_.add(descriptor, &signals_.emplace(*this, descriptor), policy);
 }
 
 ADVERB_FUNC event_loop::own_source::~own_source() { ::close(file_descriptor()); }
@@ -134,12 +135,11 @@ ADVERB_FUNC bool event_loop::alarm_source::ready() {
 }
 
 ADVERB_FUNC bool event_loop::set_alarm() {
-  if (alarm_ == nullptr) {
+  if (!alarm_) {
     const int descriptor = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (descriptor == -1) return false;
-    alarm_ = std::make_unique<alarm_source>(*this, descriptor);
     std::error_code why;
-    epoll_.add(descriptor, alarm_.get(), why);
+    epoll_.add(descriptor, &alarm_.emplace(*this, descriptor), why);
     if (why) {
       alarm_.reset();
       return false;
@@ -164,7 +164,7 @@ ADVERB_FUNC void event_loop::turn() {
   constexpr int far = 20;  // Milliseconds.
   // An earlier alarm stays, as most timers are set again before they expire.
   if (timeout > far && (alarm_time_ <= next_timer() || set_alarm())) timeout = -1;
-  std::array<epoll_event, 16> events;
+  std::array<epoll_event, events_at_once> events;
   for (const epoll_event& each : epoll_.wait(events, timeout)) {
     auto* const source = static_cast<event_source*>(each.data.ptr);
     if (source == nullptr) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <adverb/async/detail/kept_memory.hpp>
 #include <adverb/async/detail/link.hpp>
+#include <adverb/async/detail/loop_devices.hpp>
 #include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -23,19 +25,34 @@ ADVERB_FUNC kept_memory* memory_keeper::add(protection_domain_ref domain, std::s
   return all_.back().get();
 }
 
-ADVERB_FUNC bool memory_keeper::free_unused() noexcept {
+ADVERB_FUNC std::uint64_t memory_keeper::note_idle(
+    std::span<const std::unique_ptr<link>> links) const noexcept {
+  std::uint64_t least = given_back_;
+  for (const auto& each : links) {
+    if (&each->device().memory != this) continue;
+    if (!each->has_outstanding()) each->idle_at = given_back_;
+    least = std::min(least, each->idle_at);
+  }
+  return least;
+}
+
+ADVERB_FUNC void memory_keeper::give_back(kept_memory& memory,
+                                          std::span<const std::unique_ptr<link>> links) noexcept {
+  memory.is_given_back = true;
+  memory.given_back_at = ++given_back_;
+  note_idle(links);
+}
+
+ADVERB_FUNC bool memory_keeper::free_unused(std::span<const std::unique_ptr<link>> links) noexcept {
+  const std::uint64_t idle_at = note_idle(links);
   bool is_any_left = false;
   std::erase_if(all_, [&](const auto& each) {
     if (!each->is_given_back) return false;
-    std::erase_if(each->users, [](const link* user) { return !user->has_outstanding(); });
-    is_any_left = is_any_left || !each->users.empty();
-    return each->users.empty();
+    const bool is_used = each->given_back_at > idle_at;
+    is_any_left = is_any_left || is_used;
+    return !is_used;
   });
   return !is_any_left;
-}
-
-ADVERB_FUNC void memory_keeper::forget(const link& which) noexcept {
-  for (const auto& each : all_) std::erase(each->users, &which);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -21,7 +21,11 @@ ADVERB_FUNC void move_pair_to_error(ibv_qp* pair) noexcept {
 
 ADVERB_FUNC link::link(async::device_loop& loop, loop_device& device,
                        request_slots& requests) noexcept
-    : loop_{&loop}, device_{&device}, requests_{&requests}, domain_{device.domain} {}
+    : idle_at{device.memory.given_back()},
+      loop_{&loop},
+      device_{&device},
+      requests_{&requests},
+      domain_{device.domain} {}
 
 ADVERB_FUNC link::~link() {
   while (receive_block* const first = shared_ != nullptr ? inbox_.take() : nullptr) {

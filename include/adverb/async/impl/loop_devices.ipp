@@ -72,6 +72,8 @@ ADVERB_FUNC loop_device* loop_devices::of(context_ref context, on_failure policy
   if (policy.failed()) return nullptr;
   auto made = std::make_unique<loop_device>(*loop_, context, std::move(events), policy);
   if (policy.failed()) return nullptr;
+  // A device that is watched must be kept.
+  devices_.reserve(devices_.size() + 1);
   loop_->watch(*made, policy);
   if (policy.failed()) return nullptr;
   devices_.push_back(std::move(made));
@@ -92,9 +94,9 @@ ADVERB_FUNC device_event_source* loop_devices::events_of(context_ref context, on
   return device->async_events.get();
 }
 
-ADVERB_FUNC bool loop_devices::free_memory() noexcept {
+ADVERB_FUNC bool loop_devices::free_memory(std::span<const std::unique_ptr<link>> links) noexcept {
   bool is_all_free = true;
-  for (const auto& each : devices_) is_all_free = each->memory.free_unused() && is_all_free;
+  for (const auto& each : devices_) is_all_free = each->memory.free_unused(links) && is_all_free;
   return is_all_free;
 }
 

@@ -11,6 +11,7 @@
 #include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/cm/connect.hpp>
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/lack_of_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -35,11 +36,19 @@ struct name_lookups::job {
   static void* run(void* given) {
     const std::unique_ptr<job> self{static_cast<job*>(given)};
     name_lookup& lookup = *self->lookup;
-    const host_addresses all{lookup.host, lookup.port, cm::address_family::unspecified, lookup.why};
-    all.for_each([&](const cm::socket_address& each) {
-      lookup.found.push_back(each);
-      return true;
-    });
+    const auto look_up = [&lookup] {
+      const host_addresses all{lookup.host, lookup.port, cm::address_family::unspecified,
+                               lookup.why};
+      all.for_each([&](const cm::socket_address& each) {
+        lookup.found.push_back(each);
+        return true;
+      });
+    };
+    // An exception would end the program with this thread.
+    if (!has_memory_for(look_up)) {
+      lookup.found.clear();
+      report_lack_of_memory(lookup.why, "getaddrinfo");
+    }
     self->to->add(self->lookup.release());
     return nullptr;
   }

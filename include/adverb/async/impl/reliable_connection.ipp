@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <adverb/async/reliable_connection.hpp>
+#include <adverb/core/detail/lack_of_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -46,6 +47,16 @@ ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
 }
 
 ADVERB_FUNC bool connecting::accept(request&& requested) {
+  bool is_started = false;
+  // An exception would leave the loop, because an event may have resumed this.
+  if (!has_memory_for([&] { is_started = start_accept(std::move(requested)); }))
+    report_lack_of_memory(why_, "async::connection");
+  // The program may keep a request that was not accepted.
+  if (!is_started) set_event_target(requested, nullptr);
+  return is_started;
+}
+
+ADVERB_FUNC bool connecting::start_accept(request&& requested) {
   set_event_target(requested, this);
   link_ = loop_->add_link<reliable_link>(requested.context(), options_, why_);
   if (link_ == nullptr) return false;
@@ -104,7 +115,11 @@ ADVERB_FUNC void connecting::leave_events() noexcept {
 }
 
 ADVERB_FUNC void connecting::handle(cm::event& happened) {
-  if (!advance(happened) && !why_) return;
+  bool is_done = false;
+  // An exception would leave the loop, and nothing would resume this.
+  if (!has_memory_for([&] { is_done = advance(happened); }))
+    report_lack_of_memory(why_, "async::connection");
+  if (!is_done && !why_) return;
   leave();
   go_on();
 }

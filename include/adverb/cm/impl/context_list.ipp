@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <new>
 #include <utility>
 
 #include <rdma/rdma_cma.h>
@@ -35,7 +36,9 @@ ADVERB_FUNC void free_contexts(ibv_context** contexts, std::size_t size) noexcep
   if (std::none_of(contexts, contexts + size, must_be_kept)) return rdma_free_devices(contexts);
   noted_parents all;
   for (std::size_t index = 0; index < size; ++index) all.push_back(contexts[index]);
-  auto* const kept = new kept_contexts{std::move(all), first};
+  auto* const kept = new (std::nothrow) kept_contexts{std::move(all), first};
+  // The devices stay open without a record, so the next list keeps them, too.
+  if (kept == nullptr) return;
   while (!first_kept_contexts.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {
   }
 }

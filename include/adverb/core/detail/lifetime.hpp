@@ -132,6 +132,23 @@ class noted_parents {
   std::size_t capacity_ = 0;
 };
 
+/// The parents of an object whose parents change. No allocation, because an object whose parents
+/// of before are forgotten keeps them alive. An identifier, which has the most, has ten.
+class present_parents {
+ public:
+  void add(const void* parent) noexcept {
+    if (size_ != most) all_[size_++] = parent;
+  }
+  [[nodiscard]] const void* const* begin() const noexcept { return all_; }
+  [[nodiscard]] const void* const* end() const noexcept { return all_ + size_; }
+
+ private:
+  static constexpr std::size_t most = 16;
+
+  const void* all_[most]{};
+  std::size_t size_ = 0;
+};
+
 /// The record of one object. A completion queue with reserved entries has reservations as children.
 /// It exists while it holds something: C can destroy the object without a word.
 struct live_object {
@@ -231,11 +248,11 @@ class parent_visitor {
   live_objects& objects_;
   task task_;
   object_kind kind_{};
-  noted_parents* list_ = nullptr;
+  present_parents* list_ = nullptr;
 
   parent_visitor(live_objects& objects, task what, object_kind kind) noexcept
       : objects_{objects}, task_{what}, kind_{kind} {}
-  parent_visitor(live_objects& objects, noted_parents& list) noexcept
+  parent_visitor(live_objects& objects, present_parents& list) noexcept
       : objects_{objects}, task_{task::list}, list_{&list} {}
 };
 
@@ -257,7 +274,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   /// Returns false, and changes nothing, if it has live children.
   [[nodiscard]] bool remove_unused(const void* object, object_kind kind, list_parents_function list,
                                    noted_parents& stored) noexcept;
-  [[nodiscard]] noted_parents parents_of(const void* object, list_parents_function list) noexcept;
+  [[nodiscard]] present_parents parents_of(const void* object, list_parents_function list) noexcept;
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept;
 

@@ -43,13 +43,13 @@ ADVERB_FUNC void unregister_from_parents(const void* object,
   lifetime_registry::instance().remove(object, operations.kind, operations.list_parents);
 }
 
-ADVERB_FUNC noted_parents parents_of(const void* object,
-                                     const object_operations& operations) noexcept {
+ADVERB_FUNC present_parents parents_of(const void* object,
+                                       const object_operations& operations) noexcept {
   return lifetime_registry::instance().parents_of(object, operations.list_parents);
 }
 
 ADVERB_FUNC void replace_parents(const void* object, const object_operations& operations,
-                                 const noted_parents& before) noexcept {
+                                 const present_parents& before) noexcept {
   register_with_parents(object, operations);
   for (const void* const parent : before)
     lifetime_registry::instance().remove_child(parent, operations.kind);

@@ -107,7 +107,7 @@ ADVERB_FUNC void parent_visitor::add(const void* parent) noexcept {
     case task::discount:
       if (live_object* const found = objects_.find(parent)) objects_.remove_child(*found, kind_);
       break;
-    case task::list: list_->push_back(parent); break;
+    case task::list: list_->add(parent); break;
   }
 }
 
@@ -158,9 +158,9 @@ ADVERB_FUNC bool lifetime_registry::remove_unused(const void* object, object_kin
   return true;
 }
 
-ADVERB_FUNC noted_parents lifetime_registry::parents_of(const void* object,
-                                                        list_parents_function list) noexcept {
-  noted_parents found;
+ADVERB_FUNC present_parents lifetime_registry::parents_of(const void* object,
+                                                          list_parents_function list) noexcept {
+  present_parents found;
   parent_visitor visitor{objects_, found};
   const lock guard{*this};
   list(object, visitor);

@@ -182,6 +182,9 @@ class resumable_carrier final : public frame_carrier {
   void note_broken(const failure& why) noexcept;
   /// Performs the actions of the life.
   void advance();
+  /// Calls a function that begins or ends an attempt. Without memory, the attempt has failed.
+  template <class Function>
+  void attempt(const Function& function);
   void connect();
   void answer();
   void start_attempt(std::unique_ptr<link_attempt> made);
@@ -190,8 +193,9 @@ class resumable_carrier final : public frame_carrier {
     turn_soon();
   }
   void finish_attempt();
-  /// The next link replaces the last one.
+  /// The next link replaces the last one. The caller starts it.
   void begin(greeted_carrier made);
+  void start_link();
   void forget_old_links() noexcept;
   /// The peer does not go on with the session.
   void end_refused(const std::optional<handshake>& answer);
@@ -220,12 +224,14 @@ class resumable_carrier final : public frame_carrier {
   /// The last link has not ended.
   bool has_link_ = false;
   bool is_attempt_done_ = false;
+  /// The last link has not been started.
+  bool is_link_new_ = false;
   /// The channel has learned its end.
   bool has_ended_ = false;
   std::unique_ptr<link_attempt> attempt_;
   link_request request_;
   failure why_;
-  std::unique_ptr<failure> final_;
+  std::optional<failure> final_;
   turn_waiter turn_{*this};
   carrier_timer retry_timer_{*this, [](timer& which) {
                                resumable_carrier& self = carrier_timer::owner_of(which);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
+#include <vector>
 
 #include <adverb/version.hpp>
 
@@ -28,12 +28,18 @@ class session_table {
     const auto found = channels_.find(session);
     return found != channels_.end() ? found->second : nullptr;
   }
-  void add(std::uint64_t session, resumable_carrier& which) { channels_.emplace(session, &which); }
+  void add(std::uint64_t session, resumable_carrier& which) {
+    // The end of a session, which is not to fail, finds its place.
+    const std::size_t ends = std::min(finished_.size() + channels_.size() + 1, most_finished);
+    if (ends > finished_.capacity()) finished_.reserve(std::min(2 * ends, most_finished));
+    channels_.emplace(session, &which);
+  }
   void remove(std::uint64_t session) noexcept { channels_.erase(session); }
   /// A session has ended in order. The link may have broken before its peer saw that.
-  void note_finished(std::uint64_t session) {
-    if (finished_.size() == most_finished) finished_.pop_front();
-    finished_.push_back(session);
+  void note_finished(std::uint64_t session) noexcept {
+    if (finished_.size() < most_finished) return finished_.push_back(session);
+    finished_[oldest_] = session;
+    oldest_ = (oldest_ + 1) % most_finished;
   }
   [[nodiscard]] bool has_finished(std::uint64_t session) const noexcept {
     return std::ranges::find(finished_, session) != finished_.end();
@@ -44,7 +50,9 @@ class session_table {
   static constexpr std::size_t most_finished = 1024;
 
   std::unordered_map<std::uint64_t, resumable_carrier*> channels_;
-  std::deque<std::uint64_t> finished_;
+  std::vector<std::uint64_t> finished_;
+  /// The place of the session that is forgotten next, if there is no other.
+  std::size_t oldest_ = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -18,6 +18,7 @@
 #include <adverb/messages/detail/frame_stream.hpp>
 #include <adverb/messages/detail/handshake.hpp>
 #include <adverb/messages/detail/message_operations.hpp>
+#include <adverb/messages/detail/tcp_greeting.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -27,7 +28,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 class tcp_carrier final : public frame_carrier, private watched_socket {
  public:
   /// Takes over a connected socket that does not block, after the handshake.
-  tcp_carrier(async::device_loop& loop, int descriptor, const handshake& mine,
+  tcp_carrier(async::device_loop& loop, tcp_greeting& greeted, const handshake& mine,
               std::uint32_t max_frames, on_failure policy);
 
   [[nodiscard]] messages::network network() const noexcept override {

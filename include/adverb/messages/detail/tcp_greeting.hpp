@@ -69,8 +69,8 @@ class tcp_greeting : private watched_socket {
   /// connecting → receiving (the connecting end), receiving (the accepting end), done.
   enum class phase : std::uint8_t { connecting, receiving, done };
 
-  [[nodiscard]] bool start(async::device_loop& loop, int descriptor, bool is_connecting,
-                           const handshake& mine, timeout limit);
+  [[nodiscard]] bool start(async::device_loop& loop, loop_sockets& sockets, int descriptor,
+                           bool is_connecting, const handshake& mine, timeout limit);
   ADVERB_FUNC void socket_ready() override;
   void expired();
   /// Sends a handshake to an empty socket, which has room for it. Returns 0, or an errno.

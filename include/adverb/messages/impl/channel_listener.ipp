@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include <adverb/core/detail/lack_of_memory.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/messages/channel_listener.hpp>
 
@@ -110,8 +111,8 @@ ADVERB_FUNC void listener::take_request() {
   if (!got) return;
   got.of_peer = detail::handshake::decode(got.over_rdma.private_data());
   if (resume(got) || requests_.size() == most_requests) return;
-  requests_.push_back(std::move(got));
-  waiters_.resume_first();
+  // The destructor rejects it if there is no memory.
+  if (detail::has_memory_for([&] { requests_.push_back(std::move(got)); })) waiters_.resume_first();
 }
 
 ADVERB_FUNC bool listener::resume(detail::link_request& requested) {

@@ -25,8 +25,8 @@ ADVERB_FUNC pending_calls::~pending_calls() {
 
 ADVERB_FUNC std::uint64_t pending_calls::add(pending_call& which) {
   if (free_ == none) {
-    free_ = static_cast<std::uint32_t>(entries_.size());
     entries_.push_back({.next_free = none});
+    free_ = static_cast<std::uint32_t>(entries_.size() - 1);
   }
   const std::uint32_t index = free_;
   entry& added = entries_[index];

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <adverb/core/detail/lack_of_memory.hpp>
 #include <adverb/messages/detail/channel_state.hpp>
 #include <adverb/messages/detail/rdma_carrier.hpp>
 #include <adverb/messages/detail/resumable_carrier.hpp>
@@ -123,11 +124,12 @@ ADVERB_FUNC resumable_carrier::resumable_carrier(std::unique_ptr<frame_carrier> 
       is_connecting_{agreed.table == nullptr},
       life_{is_connecting_},
       current_{std::move(first)},
-      kept_(agreed.options.max_frames) {}
+      kept_(agreed.options.max_frames) {
+  if (terms_.table != nullptr) terms_.table->add(terms_.mine.session, *this);
+}
 
 ADVERB_FUNC void resumable_carrier::start(channel_state& of) {
   owner_ = &of;
-  if (terms_.table != nullptr) terms_.table->add(terms_.mine.session, *this);
   loop_->tell_end_to(end_);
   has_link_ = true;
   current_->start(of);
@@ -243,7 +245,7 @@ ADVERB_FUNC bool resumable_carrier::take_turn(async::waiter& which) {
 }
 
 ADVERB_FUNC void resumable_carrier::advance() {
-  if (is_attempt_done_) finish_attempt();
+  if (is_attempt_done_) attempt([this] { finish_attempt(); });
   while (!life_.is_over()) {
     if (!has_link_ && is_idle()) life_.link_ended();
     switch (life_.next()) {
@@ -256,16 +258,15 @@ ADVERB_FUNC void resumable_carrier::advance() {
       case resumption_action::wait:
         loop_->set_timer_after(retry_timer_, default_duration<1'000>{life_.take_interval()});
         break;
-      case resumption_action::connect: connect(); break;
-      case resumption_action::answer: answer(); break;
+      case resumption_action::connect: attempt([this] { connect(); }); break;
+      case resumption_action::answer: attempt([this] { answer(); }); break;
       case resumption_action::drop_attempt:
         attempt_.reset();
         is_attempt_done_ = false;
         break;
     }
   }
-  if (!has_link_ && !std::exchange(has_ended_, true))
-    owner_->ended(final_ != nullptr ? *final_ : failure{});
+  if (!has_link_ && !std::exchange(has_ended_, true)) owner_->ended(final_ ? *final_ : failure{});
 }
 
 ADVERB_FUNC messages::channel_options resumable_carrier::attempt_options() const noexcept {
@@ -280,6 +281,18 @@ ADVERB_FUNC void resumable_carrier::start_attempt(std::unique_ptr<link_attempt> 
   attempt_ = std::move(made);
   is_attempt_done_ = false;
   if (!attempt_->start()) attempt_finished();
+}
+
+template <class Function>
+void resumable_carrier::attempt(const Function& function) {
+  if (has_memory_for(function)) {
+    // Exceptions of the program's handlers pass.
+    if (std::exchange(is_link_new_, false)) start_link();
+    return;
+  }
+  attempt_.reset();
+  is_attempt_done_ = false;
+  life_.attempt_failed();
 }
 
 ADVERB_FUNC void resumable_carrier::connect() {
@@ -333,6 +346,8 @@ ADVERB_FUNC void resumable_carrier::begin(greeted_carrier made) {
         "the next link runs over another device, in which the memory of the messages is not "
         "registered"));
   }
+  // The next steps cannot be undone.
+  old_.reserve(old_.size() + 1);
   const session_violation violated = owner_->session().resume(made.of_peer->point);
   if (violated != session_violation::none)
     return give_up(channel_state::violation_of(
@@ -344,6 +359,10 @@ ADVERB_FUNC void resumable_carrier::begin(greeted_carrier made) {
   has_link_ = true;
   time_timer_.stop();
   life_.attempt_succeeded();
+  is_link_new_ = true;
+}
+
+ADVERB_FUNC void resumable_carrier::start_link() {
   failure why;
   owner_->resumed(why);
   current_->start(*owner_);
@@ -397,17 +416,14 @@ ADVERB_FUNC void resumable_carrier::retire() noexcept {
 
 ADVERB_FUNC void resumable_carrier::give_up(const failure& why) noexcept {
   if (has_ended_) return;
-  if (final_ == nullptr) final_ = std::make_unique<failure>(why);
+  if (!final_) final_ = why;
   retire();
   if (has_link_) current_->cancel();
   turn_soon();
 }
 
 ADVERB_FUNC void resumable_carrier::note_cancelled() noexcept {
-  if (final_ != nullptr) return;
-  failure why;
-  report_cancelled(why, "messages::channel");
-  final_ = std::make_unique<failure>(why);
+  if (!final_) report_cancelled(final_.emplace(), "messages::channel");
 }
 
 ADVERB_FUNC void resumable_carrier::cancel() {

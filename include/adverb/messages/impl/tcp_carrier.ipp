@@ -21,16 +21,13 @@ ADVERB_FUNC cm::socket_address peer_of_socket(int descriptor) noexcept {
   return address_in(reinterpret_cast<const sockaddr*>(&peer));
 }
 
-ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, int descriptor,
+ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, tcp_greeting& greeted,
                                      const handshake& mine, std::uint32_t max_frames,
                                      on_failure policy)
-    : loop_{&loop}, peer_{peer_of_socket(descriptor)}, block_size_{mine.block_size} {
+    : loop_{&loop}, peer_{peer_of_socket(greeted.socket())}, block_size_{mine.block_size} {
   const auto sockets = loop.sockets(policy);
-  if (sockets == nullptr) {
-    ::close(descriptor);
-    return;
-  }
-  watch_socket(*sockets, descriptor, false, policy);
+  if (sockets == nullptr) return;
+  watch_socket(*sockets, greeted.take_socket(), false, policy);
   if (policy.failed()) return;
   outgoing_.resize(max_frames);
   for (outgoing& each : outgoing_) each.next = std::exchange(unused_outgoing_, &each);

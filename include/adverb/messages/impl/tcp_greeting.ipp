@@ -17,6 +17,9 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC bool tcp_greeting::connect(async::device_loop& loop, const cm::socket_address& address,
                                        const handshake& mine, timeout limit) {
   peer_ = address;
+  // First, because it may throw.
+  loop_sockets* const sockets = loop.sockets(why_);
+  if (sockets == nullptr) return false;
   const int descriptor =
       ::socket(static_cast<int>(address.family()), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor == -1) {
@@ -29,22 +32,21 @@ ADVERB_FUNC bool tcp_greeting::connect(async::device_loop& loop, const cm::socke
     fail(number, "connect");
     return false;
   }
-  return start(loop, descriptor, true, mine, limit);
+  return start(loop, *sockets, descriptor, true, mine, limit);
 }
 
 ADVERB_FUNC bool tcp_greeting::accept(async::device_loop& loop, int descriptor,
                                       const handshake& mine, timeout limit) {
-  return start(loop, descriptor, false, mine, limit);
+  loop_sockets* const sockets = loop.sockets(why_);
+  if (sockets != nullptr) return start(loop, *sockets, descriptor, false, mine, limit);
+  ::close(descriptor);
+  return false;
 }
 
-ADVERB_FUNC bool tcp_greeting::start(async::device_loop& loop, int descriptor, bool is_connecting,
-                                     const handshake& mine, timeout limit) {
-  loop_sockets* const sockets = loop.sockets(why_);
-  if (sockets == nullptr) {
-    ::close(descriptor);
-    return false;
-  }
-  watch_socket(*sockets, descriptor, is_connecting, why_);
+ADVERB_FUNC bool tcp_greeting::start(async::device_loop& loop, loop_sockets& sockets,
+                                     int descriptor, bool is_connecting, const handshake& mine,
+                                     timeout limit) {
+  watch_socket(sockets, descriptor, is_connecting, why_);
   if (why_) return false;
   // A frame is not to wait for the acknowledgement of the one before.
   constexpr int yes = 1;

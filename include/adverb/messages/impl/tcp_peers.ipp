@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <adverb/core/detail/lack_of_memory.hpp>
 #include <adverb/messages/detail/tcp_carrier.hpp>
 #include <adverb/messages/detail/tcp_peers.hpp>
 
@@ -29,8 +30,7 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
     static_cast<void>(::setsockopt(greeted.socket(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
                                    sizeof milliseconds));
   }
-  made.carrier =
-      std::make_unique<tcp_carrier>(loop, greeted.take_socket(), mine, options.max_frames, policy);
+  made.carrier = std::make_unique<tcp_carrier>(loop, greeted, mine, options.max_frames, policy);
   return made;
 }
 
@@ -39,6 +39,9 @@ ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_addr
                                        async::waiter_list& waiters, greeting_filter filter,
                                        on_failure policy)
     : loop_{&loop}, mine_{mine}, limit_{limit}, waiters_{&waiters}, filter_{filter} {
+  // First, because it may throw.
+  loop_sockets* const sockets = loop.sockets(policy);
+  if (sockets == nullptr) return;
   int descriptor = -1;
   const auto check = [&](const char* verb, int result) {
     if (result != -1) return true;
@@ -73,10 +76,7 @@ ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_addr
   if (!check("getsockname", ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size)))
     return;
   port_ = address_in(reinterpret_cast<const sockaddr*>(&bound)).port();
-  if (loop_sockets* const sockets = loop.sockets(policy))
-    watch_socket(*sockets, descriptor, false, policy);
-  else
-    ::close(descriptor);
+  watch_socket(*sockets, descriptor, false, policy);
 }
 
 ADVERB_FUNC std::unique_ptr<tcp_greeting> tcp_listener::take() noexcept {
@@ -91,7 +91,7 @@ ADVERB_FUNC void tcp_listener::socket_ready() {
   for (int each = 0; each < most_in_a_turn; ++each) {
     const int accepted = ::accept4(descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted != -1) {
-      add(accepted);
+      if (!has_memory_for([&] { add(accepted); })) ::close(accepted);
     } else if (errno == EAGAIN) {
       return;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -103,10 +103,11 @@ ADVERB_FUNC void tcp_listener::socket_ready() {
 }
 
 ADVERB_FUNC void tcp_listener::add(int descriptor) {
-  if (greeting_.size() == most_at_a_time) greeting_.pop_front();
+  // Nothing is allocated after this, and the descriptor is the caller's until then.
   greeting_.push_back(std::make_unique<tcp_greeting>(
       [](tcp_greeting& which) { static_cast<tcp_listener*>(which.owner())->greeted(which); },
       this));
+  if (greeting_.size() > most_at_a_time) greeting_.pop_front();
   if (!greeting_.back()->accept(*loop_, descriptor, mine_, limit_)) greeting_.pop_back();
 }
 

@@ -117,6 +117,8 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   [[gnu::cold]] static void add_watch(void* self, async::event_source& source, on_failure policy) {
     auto& loop = *static_cast<net_loop*>(self);
+    // The descriptor must not be closed twice.
+    loop.watched_.reserve(loop.watched_.size() + 1);
     auto added = std::make_unique<watched>(loop.executor_, source);
     net_error error;
     added->descriptor.assign(source.file_descriptor(), error);
