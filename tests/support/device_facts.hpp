@@ -129,6 +129,28 @@ inline constexpr device_fact fails_unsent_packets{
         "is down and takes no packet, and while its first queueing discipline is replaced. From "
         "Linux 6.12 on it is flushed.",
     .where = "rxe_req.c, rxe_requester; seen on Linux 6.1 and 6.12"};
+inline constexpr device_fact acknowledgement_completes_later_fetch{
+    .what =
+        "A read or an atomic completes with success and without its data if it follows a send or a "
+        "write whose acknowledgement was lost: the repeated send is acknowledged with the number "
+        "of the last packet that was executed, which may be that of the read. On Linux 6.12 the "
+        "send "
+        "queue was seen to stop instead.",
+    .where =
+        "rxe_resp.c, duplicate_request: prev_psn; rxe_comp.c, check_ack: RC_ACKNOWLEDGE; seen on "
+        "Linux 6.1"};
+inline constexpr device_fact lost_end_of_write_stops_uc{
+    .what =
+        "A UC queue pair that loses the last packet of a write with several packets receives "
+        "nothing more.",
+    .where =
+        "rxe_resp.c, do_class_d1e_error: leaves the state of the write if no receive is in use; "
+        "seen on Linux 6.1"};
+inline constexpr device_fact fenced_repetition_waits{
+    .what =
+        "A fenced request that must be sent again while a read or an atomic behind it is "
+        "outstanding is never sent: the fence waits for it. No retry and no error follows.",
+    .where = "rxe_req.c, rxe_wqe_is_fenced: counts later reads too; seen on Linux 6.1 and 6.12"};
 
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{

@@ -32,6 +32,17 @@ class bad_link {
   ~bad_link() { make_good(); }
 };
 
+/// A bad link that is worse while this object lives. Other options of netem drop no packet.
+class worse_link {
+ public:
+  explicit worse_link(const std::string& how) { make_bad(how); }
+  worse_link(const worse_link&) = delete;
+  worse_link& operator=(const worse_link&) = delete;
+  ~worse_link() {
+    static_cast<void>(in_guest("tc qdisc replace dev $SOFTRDMA_INTERFACE root netem loss 0%"));
+  }
+};
+
 /// A link that loses everything, for a time, while this object lives.
 class cut {
  public:
