@@ -135,8 +135,7 @@ class block_step : public detail::async_step<block_step> {
         self.is_woken = false;
         return false;
       }
-      self.stop();
-      return detail::leave_and_finish<Derived>(which);
+      return detail::stop_and_finish<Derived>(which);
     }
 
     const block_step* step_;

@@ -44,6 +44,14 @@ struct sleeper : async::cancellable_waiter, timer {
   static void wake_up(timer& which) { static_cast<sleeper&>(which).go_on(); }
 };
 
+/// The function of a sleeper that has finished when its list or its timer resumes it. The object
+/// may live on, so its timer must not resume it again.
+template <class Derived>
+bool stop_and_finish(async::waiter& which) {
+  static_cast<sleeper&>(which).stop();
+  return leave_and_finish<Derived>(which);
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::async {

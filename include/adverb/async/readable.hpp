@@ -51,14 +51,13 @@ class readable_step : public detail::async_step<readable_step> {
    private:
     bool ready() override {
       is_woken = true;
-      timer::stop();
       go_on();
       return true;
     }
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
       self.stop_watching();
-      return detail::leave_and_finish<Derived>(which);
+      return detail::stop_and_finish<Derived>(which);
     }
     void stop_watching() noexcept {
       if (is_watched_) step_->loop_->stop_watching(*this);

@@ -24,7 +24,7 @@ class sleep_step : public detail::async_step<sleep_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const sleep_step& step) noexcept
-        : sleeper{&detail::leave_and_finish<Derived>}, step_{&step} {}
+        : sleeper{&detail::stop_and_finish<Derived>}, step_{&step} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() noexcept {

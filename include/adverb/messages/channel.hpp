@@ -218,7 +218,7 @@ class next_step : public detail::async_step<next_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const next_step& step) noexcept
-        : sleeper{&detail::leave_and_finish<Derived>},
+        : sleeper{&detail::stop_and_finish<Derived>},
           channel_{step.channel_},
           limit_{step.limit_} {}
 
@@ -364,7 +364,9 @@ class [[nodiscard]] channel {
   }
   /// Returns the size of the longest message that is sent without an offer.
   [[nodiscard]] std::uint32_t longest_eager() const noexcept {
-    return state().session().longest_eager();
+    const detail::message_session& session = state().session();
+    return session.longest_eager() < session.limits().longest ? session.longest_eager()
+                                                              : session.limits().longest;
   }
   /// Returns why the channel makes no progress, as far as it can be seen here. Empty if there is no
   /// such reason.

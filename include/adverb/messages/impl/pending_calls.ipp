@@ -136,6 +136,8 @@ ADVERB_FUNC void pending_call::forget() noexcept {
 
 ADVERB_FUNC void pending_call::complete(messages::incoming&& reply) {
   reply_ = std::move(reply);
+  // The request may still be on its way, and the time ends with the reply.
+  timer_.stop();
   forget();
   finish_if_sent();
 }
