@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -230,6 +232,47 @@ TEST_CASE("Grants are announced at a quarter of the receives, and to a peer that
   CHECK_FALSE(counts.owes_credit());
   counts.receive_posted({});
   CHECK(counts.owes_credit());
+}
+
+TEST_CASE("A share that was refused a loan requests it again, although no message comes") {
+  constexpr std::uint32_t least = message_credits::least_receives;
+  constexpr std::uint32_t spare = message_credits::spare_receives;
+  const auto all = std::make_shared<adverb::detail::receive_loans>(32U);
+  adverb::detail::receive_share mine{all, least, spare, 32};
+  std::optional<adverb::detail::receive_share> other;
+  other.emplace(all, least, spare, 64U);
+  while (other->take()) {
+  }
+  while (mine.take()) {
+  }
+  adverb::async::waiter waiter{[](adverb::async::waiter&) { return true; }};
+  mine.set_waiter(waiter);
+  const adverb::async::waiter* resumed = nullptr;
+  all->set_resume(
+      [](void* argument, adverb::async::waiter& which) {
+        *static_cast<const adverb::async::waiter**>(argument) = &which;
+      },
+      &resumed);
+  // The program holds every message that the peer may send.
+  message_credits counts{32, 32, 0, &mine};
+  for (std::uint32_t each = message_credits::reserve; each < mine.in_use(); ++each) {
+    CHECK(counts.receive({.type = message_frame_type::data, .granted = 32}));
+    counts.balance();
+  }
+  CHECK_FALSE(counts.owes_credit());
+  const std::uint32_t in_use = mine.in_use();
+  CHECK(waiter.is_waiting());
+  CHECK(resumed == nullptr);
+  other.reset();
+  CHECK(resumed == &waiter);
+  CHECK_FALSE(waiter.is_waiting());
+  counts.balance();
+  CHECK(mine.in_use() == in_use + 1);
+  CHECK(counts.owes_credit());
+  // Once is enough for the messages that have arrived.
+  counts.balance();
+  CHECK(mine.in_use() == in_use + 1);
+  CHECK_FALSE(waiter.is_waiting());
 }
 
 TEST_CASE("A grant that exceeds the receives of the peer is refused") {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <adverb/async/waiter.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -26,6 +27,14 @@ class receive_loans {
   [[nodiscard]] std::uint32_t lendable() const noexcept { return lendable_; }
   [[nodiscard]] std::uint32_t shares() const noexcept { return shares_; }
 
+  /// Resumes a waiter later: not within the call that makes a receive lendable.
+  using resume_function = void(void* argument, async::waiter& which);
+  /// Sets the function that resumes the shares which wait for a loan.
+  void set_resume(resume_function* function, void* argument) noexcept {
+    resume_ = function;
+    argument_ = argument;
+  }
+
  private:
   friend class receive_share;
 
@@ -34,9 +43,22 @@ class receive_loans {
   /// Returns an equal part for each share and a newcomer.
   [[nodiscard]] std::uint32_t part() const noexcept { return receives_ / (shares_ + 1); }
 
+  /// So many more are lendable: as many shares that wait may be lent one.
+  void add_lendable(std::uint32_t count) noexcept {
+    lendable_ += count;
+    for (; count != 0 && !waiting_.empty() && resume_ != nullptr; --count) {
+      async::waiter& first = waiting_.front();
+      first.leave();
+      resume_(argument_, first);
+    }
+  }
+
   std::uint32_t receives_;
   std::uint32_t lendable_;
   std::uint32_t shares_ = 0;
+  async::waiter_list waiting_;
+  resume_function* resume_ = nullptr;
+  void* argument_ = nullptr;
 };
 
 /// The receives of one user. Move-only.
@@ -64,7 +86,7 @@ class receive_share {
   /// Gives back all.
   ~receive_share() {
     leave(0);
-    if (loans_ != nullptr) loans_->lendable_ += in_use_;
+    if (loans_ != nullptr) loans_->add_lendable(in_use_);
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return loans_ != nullptr; }
@@ -85,8 +107,16 @@ class receive_share {
     if (in_use_ <= std::max(guaranteed_, loans_->part()) || loans_->lendable_ >= loans_->kept())
       return false;
     --in_use_;
-    ++loans_->lendable_;
+    loans_->add_lendable(1);
     return true;
+  }
+  /// Sets the waiter that is resumed when others have given back what `take` was refused. The share
+  /// must stay where it is.
+  void set_waiter(async::waiter& which) noexcept { waiter_ = &which; }
+  /// Has the waiter resumed, unless the share has its most.
+  void wait() noexcept {
+    if (waiter_ != nullptr && !waiter_->is_waiting() && in_use_ < most_)
+      loans_->waiting_.push_back(*waiter_);
   }
   /// So many are not granted any more. Returns the number that it takes again, because they are
   /// guaranteed.
@@ -95,16 +125,17 @@ class receive_share {
     in_use_ -= count;
     const std::uint32_t again = std::max(in_use_, guaranteed_) - in_use_;
     in_use_ += again;
-    loans_->lendable_ += before - in_use_;
+    loans_->add_lendable(before - in_use_);
     return again;
   }
   /// Nothing more arrives: all but `held` are free, and these when it is destroyed.
   void leave(std::uint32_t held) noexcept {
     if (loans_ == nullptr || guaranteed_ == 0) return;
-    loans_->lendable_ += std::max(guaranteed_, in_use_) + spare_ - held;
+    const std::uint32_t freed = std::max(guaranteed_, in_use_) + spare_ - held;
     --loans_->shares_;
     in_use_ = held;
     guaranteed_ = 0;
+    loans_->add_lendable(freed);
   }
 
  private:
@@ -121,6 +152,7 @@ class receive_share {
   std::uint32_t spare_ = 0;
   std::uint32_t most_ = 0;
   std::uint32_t in_use_ = 0;
+  async::waiter* waiter_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

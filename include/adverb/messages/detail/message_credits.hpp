@@ -144,20 +144,24 @@ class message_credits {
     if (!of.is_credit()) ++posted_;
   }
   /// Adapts the grants to the share, if there is one: each message that has arrived may have it
-  /// lent one more, and a receive that is not announced may go back.
+  /// lent one more, and a receive that is not announced may go back. A loan that is refused is
+  /// requested again each time, and the share waits for it if the peer cannot send a message.
   [[gnu::cold]] void balance() noexcept {
-    const bool has_received = std::exchange(balanced_at_, received_) != received_;
-    if (has_received && share_->take())
+    const bool has_received = balanced_at_ != received_;
+    if (has_received && share_->take()) {
+      balanced_at_ = received_;
       ++posted_;
-    else if (posted_ != announced_ && share_->shrink())
-      --posted_;
+      return;
+    }
+    if (posted_ != announced_ && share_->shrink()) --posted_;
+    if (has_received && granted_now() <= reserve) share_->wait();
   }
 
  private:
   /// The peer returns credits.
   [[gnu::cold]] void take_back(std::uint32_t credits) noexcept {
-    received_ += credits;
-    balanced_at_ += credits;
+    // A peer that is idle needs no loan.
+    balanced_at_ = received_ += credits;
     posted_ += share_ != nullptr ? share_->take_back(credits) : credits;
   }
 
@@ -170,7 +174,7 @@ class message_credits {
   std::uint32_t announced_;
   std::uint32_t received_ = 0;
   std::uint32_t quarter_;
-  /// The frames that had been received when the share was looked at last.
+  /// The frames that had been received when the share was lent the last receive.
   std::uint32_t balanced_at_ = 0;
   std::uint8_t credit_frames_sent_ = 0;
   std::uint8_t credit_frames_confirmed_ = 0;

@@ -48,6 +48,11 @@ ADVERB_FUNC receive_share share_of(async::device_loop& loop, context_ref context
   if (!options.shared) return {};
   shared_receives* const all = loop.shared_blocks(context, policy);
   if (all == nullptr) return {};
+  all->loans()->set_resume(
+      [](void* argument, async::waiter& which) {
+        static_cast<async::device_loop*>(argument)->resume_later(which);
+      },
+      &loop);
   receive_share share{all->loans(), message_credits::least_receives,
                       message_credits::spare_receives, options.receives};
   if (!share)
