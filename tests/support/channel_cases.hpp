@@ -233,6 +233,26 @@ TEST_CASE("try_send sends a message if there is room, and keeps the order") {
   CHECK(taken == 41);
 }
 
+TEST_CASE("try_send sends no message that is longer than agreed, and longest_eager is no longer") {
+  messages::channel_options brief = few_receives();
+  brief.longest = 100;
+  both_ends both{brief};
+  std::uint32_t longest = 0;
+  std::size_t arrived = 0;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        longest = server.longest_eager();
+        CHECK_FALSE(server.try_send(std::string(101, 'x')));
+        CHECK(server.try_send(std::string(100, 'x')));
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        while (const messages::incoming got = co_await client.next()) arrived += got.size();
+      });
+  CHECK(longest == 100);
+  CHECK(arrived == 100);
+}
+
 TEST_CASE("A refused message fails at its sender, and the channel goes on") {
   both_ends both;
   failure refused;

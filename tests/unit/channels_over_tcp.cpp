@@ -319,6 +319,55 @@ TEST_CASE("A program that blocks uses the same channel, and its silence is not i
   server_end.close().wait();
 }
 
+TEST_CASE("A peer over TCP that blocks, and reads nothing for longer than dead_after, lives") {
+  constexpr std::uint32_t size = 16U << 20U;
+  messages::channel_options options = few_receives();
+  options.dead_after = 200ms;
+  both_ends here{options, options};
+  messages::channel_options of_peer = options;
+  of_peer.is_blocking = true;
+  const plain_socket silent{here.address()};
+  silent.send(detail::handshake::of(of_peer, throwing{}).encode().bytes());
+  bool was_alive = false;
+  failure why;
+  here.loop.spawn([&]() -> async::task<> {
+    const messages::channel accepted = co_await here.listener.accept();
+    const async::loop_memory memory = accepted.memory(size);
+    here.loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(here.loop, 1200ms);
+      was_alive = !accepted.has_ended();
+      accepted.cancel();
+    });
+    // The sockets have no room for it.
+    co_await accepted.send(memory.buffer()).report_to(why);
+  });
+  silent.send(
+      detail::message_frame{.type = detail::message_frame_type::take, .length = size, .granted = 8}
+          .encode());
+  silent.send(detail::landing_handle{adopt, 0, size, rkey{}}.encode());
+  here.loop.run();
+  CHECK(was_alive);
+  CHECK(why.code() == std::errc::operation_canceled);
+}
+
+TEST_CASE("A send over TCP from memory that does not exist ends the channel with EFAULT") {
+  both_ends both;
+  failure of_send;
+  failure of_client;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        ibv_sge nowhere{};
+        nowhere.addr = 16;
+        nowhere.length = 100;
+        co_await server.send(const_buffer{adopt, nowhere}).report_to(of_send);
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const messages::incoming none = co_await client.next().within(5s).report_to(of_client);
+      });
+  CHECK(of_send.code() == std::errc::bad_address);
+  CHECK(of_client.code() == std::errc::connection_reset);
+}
+
 TEST_CASE("A message arrives while its sender is busy and runs no loop") {
   async::event_loop loop;
   messages::listener listener{loop, listening_address(), few_receives()};

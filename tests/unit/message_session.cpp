@@ -104,6 +104,61 @@ TEST_CASE("A close is confirmed with every message, although the program holds t
   CHECK(both.far.state.is_closed_by_peer());
 }
 
+TEST_CASE("An offer that crosses the close of its receiver is refused, and both sides finish") {
+  channel both;
+  CHECK(both.near.offer(100));
+  both.far.close();
+  both.settle();
+  CHECK(both.near.wishes[0].is == wish::fate::refused);
+  CHECK(both.far.inbox.empty());
+  CHECK(both.near.is_finished);
+  CHECK(both.far.is_finished);
+}
+
+TEST_CASE("A request for confirmations stays fulfilled when the numbers of messages wrap") {
+  adverb::detail::requested_messages requested;
+  constexpr std::uint32_t step = std::uint32_t{1} << 30;
+  std::uint32_t confirmed = 0;
+  for (int each = 0; each < 10; ++each) {
+    requested.request(confirmed + 3);
+    CHECK(requested.is_beyond(confirmed));
+    for (int message = 0; message < 8; ++message) {
+      confirmed += message == 0 ? 3 : step;
+      requested.note_confirmed(confirmed);
+      REQUIRE_FALSE(requested.is_beyond(confirmed));
+    }
+  }
+}
+
+TEST_CASE(
+    "A peer that grants many receives has the memory of few, and confirms no message too early") {
+  constexpr std::uint32_t granted = 65'536;
+  CHECK(message_session::counted_frames(8) == 16);
+  CHECK(message_session::counted_frames(granted) == 1'024);
+  message_session state{{.receives = 8, .receives_of_peer = granted}};
+  constexpr std::uint32_t sent = 3'000;
+  for (std::uint32_t each = 0; each < sent; ++each)
+    static_cast<void>(state.send_message({.length = 1}));
+  for (const std::uint32_t received :
+       {0U, 1U, 500U, sent - 1'100, sent - 1'024, sent - 1'023, sent - 10, sent}) {
+    static_cast<void>(state.receive({.type = message_frame_type::refused,
+                                     .flags = message_frame::withdrawn,
+                                     .granted = granted + received},
+                                    message_frame::header_size));
+    CHECK(state.unconfirmed() >= sent - received);
+    if (sent - received < 1'024) CHECK(state.unconfirmed() == sent - received);
+  }
+}
+
+TEST_CASE("A peer that may be silent is probed unless the link does that") {
+  for (const bool link_probes : {false, true}) {
+    message_session state{{.peer_may_be_silent = true, .link_probes = link_probes}};
+    for (std::uint32_t each = 0; each < 2 * message_session::ticks_to_death; ++each)
+      CHECK(state.tick());
+    CHECK((state.next() == session_action::send_probe) == !link_probes);
+  }
+}
+
 TEST_CASE("A silent peer is probed at half of the time and dead at the end of it") {
   channel both;
   CHECK(both.near.state.tick());
@@ -266,7 +321,7 @@ void take_random_steps(const Make& make, const Check& check) {
   }
   std::cout << steps << " steps, " << offers << " offers written, seeds from " << first_seed
             << '\n';
-  CHECK(offers > seeds / 2);
+  CHECK(offers > seeds / 4);
 }
 
 }  // namespace

@@ -173,9 +173,13 @@ struct end {
       case session_arrival::violation:
         if (violated == session_violation::none) violated = state.violation();
         break;
+      case session_arrival::none:
+        // An offer behind the close of this side is refused.
+        if (header.type == message_frame_type::offer && (header.flags & message_frame::again) == 0)
+          ++messages_received;
+        break;
       case session_arrival::close:
-      case session_arrival::take:
-      case session_arrival::none: break;
+      case session_arrival::take: break;
     }
     post_again(header);
     return true;

@@ -85,7 +85,8 @@ class channel_state {
   [[nodiscard]] async::waiter_list& receivers() noexcept { return receivers_; }
   [[nodiscard]] async::waiter_list& closers() noexcept { return closers_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Returns true while a broken link is to be replaced.
+  /// Returns true while nothing can be sent, and another link may follow: also before the carrier
+  /// has learned that its link is broken.
   [[gnu::cold]] [[nodiscard]] bool is_broken() const noexcept;
   /// Returns true if the next message is there, or none will come: the peer has closed the channel
   /// and each side has confirmed that, or it has ended otherwise.
@@ -113,6 +114,10 @@ class channel_state {
   friend class message_receipt;
 
   using channel_timer = owned_timer<channel_state>;
+  struct loan_waiter : async::waiter {
+    explicit loan_waiter(channel_state& of) noexcept : waiter{&lent}, owner{&of} {}
+    channel_state* owner;
+  };
 
   /// The refusal of a message because the channel has ended.
   static constexpr int refused_by_end = -1;
@@ -179,6 +184,8 @@ class channel_state {
   /// Gives back the shared receives, but for those of messages that the program holds.
   [[gnu::cold]] void leave_share() noexcept;
 
+  /// Others have given back shared receives.
+  [[gnu::cold]] static bool lent(async::waiter& which);
   static void tick(timer& which);
   static void close_expired(timer& which);
 
@@ -211,6 +218,7 @@ class channel_state {
   async::waiter_list senders_;
   async::waiter_list receivers_;
   async::waiter_list closers_;
+  loan_waiter loan_waiter_{*this};
   channel_timer tick_timer_{*this, &tick};
   channel_timer close_timer_{*this, &close_expired};
   std::int64_t tick_interval_ = 0;

@@ -32,6 +32,8 @@ struct session_limits {
   bool waits_for_peer = false;
   /// The peer answers probes only while its program waits.
   bool peer_may_be_silent = false;
+  /// The link finds the end of the machine of a silent peer: no frame has to.
+  bool link_probes = false;
   /// A broken link is replaced by another one.
   bool resumes = false;
   /// The receives that this side grants; null if they are those of this side alone.
@@ -72,7 +74,8 @@ enum class session_arrival : std::uint8_t {
   /// The owner has nothing to do.
   none,
   message,
-  /// The peer offers a message: `message_session::incoming`.
+  /// The peer offers a message: `message_session::incoming`. An offer that arrives
+  /// when this side has closed is refused, and is no arrival.
   offer,
   /// The peer takes an offer of this side: `message_session::outgoing`. The action `write` follows.
   take,
@@ -154,6 +157,25 @@ struct incoming_offer {
   bool is_withdrawn = false;
 };
 
+/// The number of messages that need a confirmation, modulo 2^32.
+class requested_messages {
+ public:
+  /// Requests the confirmation of so many messages.
+  void request(std::uint32_t messages) noexcept { number_ = messages; }
+  /// So many messages are confirmed. Without this call, a request counts as open again when 2^31
+  /// messages have followed it.
+  void note_confirmed(std::uint32_t messages) noexcept {
+    if (!is_beyond(messages)) number_ = messages;
+  }
+  /// Returns true if more than `confirmed` messages need a confirmation.
+  [[nodiscard]] bool is_beyond(std::uint32_t confirmed) const noexcept {
+    return static_cast<std::int32_t>(number_ - confirmed) > 0;
+  }
+
+ private:
+  std::uint32_t number_ = 0;
+};
+
 /// The state machine of one end of a channel: frames of the peer and wishes of the program in,
 /// frames out. It has no I/O and no clock, and allocates nothing after its construction. After each
 /// fact, its owner calls `next` until there is nothing to do, or no room for it.
@@ -168,6 +190,14 @@ class message_session {
   static constexpr std::size_t take_size = 24;
 
   explicit message_session(const session_limits& agreed);
+
+  /// Returns the number of frames for which a session counts the messages before them: those that
+  /// the peer may have room for, but at most 1,024, whatever the peer grants.
+  [[nodiscard]] static constexpr std::size_t counted_frames(
+      std::uint32_t receives_of_peer) noexcept {
+    constexpr std::uint32_t most = 1'023;
+    return std::bit_ceil(std::size_t{receives_of_peer < most ? receives_of_peer : most} + 1);
+  }
 
   // Questions.
 
@@ -272,9 +302,12 @@ class message_session {
   /// rule that the state of the peer violates.
   [[gnu::cold]] [[nodiscard]] session_violation resume(const session_point& of_peer) noexcept;
   /// Returns the number of messages that the peer has confirmed, for `release_confirmed`.
-  [[nodiscard]] std::uint32_t take_confirmed() noexcept { return released_ = confirmed_; }
+  [[nodiscard]] std::uint32_t take_confirmed() noexcept {
+    requested_.note_confirmed(confirmed_);
+    return released_ = confirmed_;
+  }
   /// Requests the confirmation of every message that is sent.
-  void request_confirmation() noexcept { requested_ = next_out_; }
+  void request_confirmation() noexcept { requested_.request(next_out_); }
   /// The owner has finished the offer of `complete_offer`.
   void complete() noexcept { release(*outgoing_); }
   /// Returns the number of the message for `send_again`.
@@ -365,8 +398,7 @@ class message_session {
   [[gnu::cold]] [[nodiscard]] session_action next_of_resumption() noexcept;
   /// Returns true if the peer has to confirm messages or ends of offers.
   [[nodiscard]] bool needs_confirmation() const noexcept {
-    return replays_ == 0 && (static_cast<std::int32_t>(requested_ - confirmed_) > 0 ||
-                             ends_sent_ != ends_confirmed_);
+    return replays_ == 0 && (requested_.is_beyond(confirmed_) || ends_sent_ != ends_confirmed_);
   }
   [[gnu::cold]] void reconcile(outgoing_offer& which, const session_point& of_peer) noexcept;
   /// Returns the rule that an offer with the number of a message that has arrived violates.
@@ -434,7 +466,7 @@ class message_session {
   incoming_offer* incoming_ = nullptr;
   std::array<outgoing_offer, most_offers> offers_{};
   std::array<incoming_offer, most_offers> offers_of_peer_{};
-  /// The number of messages up to each frame with a credit whose receipt is not known.
+  /// The number of messages up to each of the last frames with a credit.
   std::vector<std::uint32_t> messages_before_;
   /// The number of links before this one.
   std::uint32_t link_ = 0;
@@ -442,7 +474,7 @@ class message_session {
   std::uint32_t replays_ = 0;
   /// The messages that the owner has taken as confirmed, and those that it needs confirmed.
   std::uint32_t released_ = 0;
-  std::uint32_t requested_ = 0;
+  requested_messages requested_;
   std::uint32_t ends_sent_ = 0;
   std::uint32_t ends_confirmed_ = 0;
   std::uint32_t ends_received_ = 0;

@@ -108,6 +108,10 @@ class resumable_carrier final : public frame_carrier {
 
   // For the channel.
 
+  /// Returns true if a broken link can be replaced.
+  [[nodiscard]] bool may_resume() const noexcept {
+    return !life_.is_over() && (is_connecting_ || terms_.table != nullptr);
+  }
   /// Returns true while the link is broken, and may be replaced.
   [[nodiscard]] bool is_broken() const noexcept { return life_.is_broken(); }
   /// The link has ended. Returns true if the channel goes on.
@@ -123,7 +127,7 @@ class resumable_carrier final : public frame_carrier {
   /// No other link follows.
   void retire() noexcept;
   /// A frame is not in progress any more.
-  void frame_sent() noexcept;
+  void frame_sent(bool succeeded) noexcept;
   /// Returns true if no frame is in progress.
   [[nodiscard]] bool is_idle() const noexcept { return posted_ == 0; }
   /// The peer has confirmed so many messages.
@@ -174,10 +178,6 @@ class resumable_carrier final : public frame_carrier {
   }
   void note_posted(const frame_slot& slot) noexcept { posted_ += slot.is_posted ? 1 : 0; }
 
-  /// Returns true if a broken link can be replaced.
-  [[nodiscard]] bool may_resume() const noexcept {
-    return !life_.is_over() && (is_connecting_ || terms_.table != nullptr);
-  }
   /// The link is broken, for the first reason that is known.
   void note_broken(const failure& why) noexcept;
   /// Performs the actions of the life.
@@ -223,6 +223,8 @@ class resumable_carrier final : public frame_carrier {
   std::uint32_t posted_ = 0;
   /// The last link has not ended.
   bool has_link_ = false;
+  /// The peer may not have received the last frames of the link.
+  bool has_lost_frames_ = false;
   bool is_attempt_done_ = false;
   /// The last link has not been started.
   bool is_link_new_ = false;

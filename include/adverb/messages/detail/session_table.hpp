@@ -28,13 +28,18 @@ class session_table {
     const auto found = channels_.find(session);
     return found != channels_.end() ? found->second : nullptr;
   }
-  void add(std::uint64_t session, resumable_carrier& which) {
+  /// Adds the channel of a session. Returns false if another one has it.
+  [[nodiscard]] bool add(std::uint64_t session, resumable_carrier& which) {
     // The end of a session, which is not to fail, finds its place.
     const std::size_t ends = std::min(finished_.size() + channels_.size() + 1, most_finished);
     if (ends > finished_.capacity()) finished_.reserve(std::min(2 * ends, most_finished));
-    channels_.emplace(session, &which);
+    return channels_.emplace(session, &which).second;
   }
-  void remove(std::uint64_t session) noexcept { channels_.erase(session); }
+  /// Removes the channel of a session, but not another one of the same session.
+  void remove(std::uint64_t session, const resumable_carrier& which) noexcept {
+    const auto found = channels_.find(session);
+    if (found != channels_.end() && found->second == &which) channels_.erase(found);
+  }
   /// A session has ended in order. The link may have broken before its peer saw that.
   void note_finished(std::uint64_t session) noexcept {
     if (finished_.size() < most_finished) return finished_.push_back(session);

@@ -26,6 +26,7 @@ ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
         session_limits limits = mine.limits_with(of_peer);
         limits.sends_first = carrier_->is_iwarp() && is_connecting;
         limits.waits_for_peer = carrier_->is_iwarp() && !is_connecting;
+        limits.link_probes = carrier_->network() == messages::network::tcp;
         if (share_) limits.share = &share_;
         return limits;
       }()},
@@ -48,6 +49,7 @@ ADVERB_FUNC channel_state::channel_state(std::unique_ptr<frame_carrier> carrier,
     added.next = std::exchange(unused_, &added);
   }
   if (resumption_ != nullptr) at_sent_ = sent_rule::keeps;
+  if (share_) share_.set_waiter(loan_waiter_);
   const timeout dead_after = mine.dead_after_with(of_peer);
   if (!dead_after.is_endless())
     tick_interval_ = dead_after.count() / message_session::ticks_to_death;
@@ -88,13 +90,14 @@ ADVERB_FUNC void channel_state::ended(const failure& why) {
 ADVERB_FUNC void channel_state::leave_share() noexcept {
   auto held = static_cast<std::uint32_t>(arrived_.size());
   for (const arrived_message* each = unused_; each != nullptr; each = each->next) --held;
+  loan_waiter_.leave();
   share_.leave(held);
 }
 
 // Broken links.
 
 ADVERB_FUNC bool channel_state::is_broken() const noexcept {
-  return resumption_ != nullptr && !has_ended_ && resumption_->is_broken();
+  return resumption_ != nullptr && !has_ended_ && !carrier_->is_open() && resumption_->may_resume();
 }
 
 ADVERB_FUNC bool channel_state::holds_block_of(const frame_carrier& which) const noexcept {
@@ -105,8 +108,6 @@ ADVERB_FUNC bool channel_state::holds_block_of(const frame_carrier& which) const
 ADVERB_FUNC void channel_state::resumed(on_failure policy) {
   policy.clear();
   ++statistics_.resumptions;
-  for (frame_slot& each : slots_)
-    if (!each.is_kept) each.waiting = nullptr;
   for (arrived_message& each : arrived_) {
     if (each.taking == nullptr || policy.failed()) continue;
     message_receipt& taking = *each.taking;
@@ -134,7 +135,7 @@ ADVERB_FUNC void channel_state::release_slot(frame_slot& slot) {
 ADVERB_FUNC void channel_state::sent_by_rule(frame_slot& slot, bool succeeded) {
   const bool is_write = static_cast<message_frame_type>(slot.bytes[0]) == message_frame_type::taken;
   message_dispatch* const waiting = slot.waiting;
-  if (resumption_ != nullptr) resumption_->frame_sent();
+  if (resumption_ != nullptr) resumption_->frame_sent(succeeded);
   if (!slot.is_kept) free_slot(slot);
   if (waiting != nullptr && (has_ended_ || resumption_ == nullptr)) {
     if (succeeded || has_ended_) {
@@ -422,7 +423,8 @@ ADVERB_FUNC bool channel_state::may_dispatch(const message_dispatch& which) cons
 
 ADVERB_FUNC bool channel_state::try_send(const message_parts& parts) {
   const bool is_closed = is_closing_ || session_.is_closed_by_peer();
-  if (is_closed || !senders_.empty() || parts.size > session_.longest_eager(parts.flags))
+  if (is_closed || !senders_.empty() || parts.size > session_.longest_eager(parts.flags) ||
+      parts.size > session_.limits().longest)
     return false;
   message_dispatch sent{nullptr, *this};
   sent.parts_ = &parts;
@@ -492,6 +494,10 @@ ADVERB_FUNC void channel_state::write_offer(message_dispatch& which, const messa
   carrier_->write(slot, which.target_, std::span<const const_buffer>{list}.first(count),
                   slot.memory.unchecked_slice(0, message_frame::header_size));
   posted(slot);
+  if (slot.is_posted || resumption_ == nullptr) return;
+  // The next link does it again, unless the channel ends before.
+  slot.waiting = nullptr;
+  which.at_ = message_dispatch::phase::unconfirmed;
 }
 
 ADVERB_FUNC std::uint32_t channel_state::copy_parts(const frame_slot& slot, std::size_t filled,
@@ -607,10 +613,19 @@ ADVERB_FUNC std::string_view channel_state::why_stalled() const noexcept {
   return "as many offers as a channel can have wait for the peer";
 }
 
+ADVERB_FUNC bool channel_state::lent(async::waiter& which) {
+  channel_state& self = *static_cast<loan_waiter&>(which).owner;
+  which.leave();
+  const channel_reference kept{self};
+  self.advance();
+  return true;
+}
+
 ADVERB_FUNC void channel_state::tick(timer& which) {
   channel_state& self = channel_timer::owner_of(which);
   if (self.has_ended_) return;
-  if (!self.is_broken() && !self.session_.tick()) {
+  const bool is_between_links = self.resumption_ != nullptr && self.resumption_->is_broken();
+  if (!is_between_links && !self.session_.tick()) {
     failure why;
     on_failure{why}.report(ETIMEDOUT, "messages::channel", [](failure_description& description) {
       description.explain(
@@ -650,12 +665,12 @@ ADVERB_FUNC void message_dispatch::end_posted() { channel_->cancel(); }
 
 ADVERB_FUNC bool message_dispatch::give_up() noexcept {
   if (at_ == phase::posted || at_ == phase::confirmed) return false;
-  if (at_ == phase::offered || at_ == phase::unconfirmed) {
-    channel_->session().withdraw(this);
-    channel_->advance(channel_state::caller::program);
-  }
-  at_ = phase::finished;
   leave();
+  const phase before = std::exchange(at_, phase::finished);
+  if (before == phase::finished) return true;
+  if (before != phase::waits_for_room) channel_->session().withdraw(this);
+  // Messages behind this one, or the end, may have waited for it.
+  channel_->advance(channel_state::caller::program);
   return true;
 }
 
@@ -741,8 +756,7 @@ ADVERB_FUNC bool message_receipt::start(mutable_buffer target) {
   }
   if (message_->offer == nullptr) return false;
   // The next link opens the memory.
-  const bool is_broken = !channel_->may_post() && channel_->is_broken();
-  if (!is_broken) {
+  if (!channel_->is_broken()) {
     if (!channel_->may_post()) return false;
     handle_ = channel_->carrier().open(memory_, region_, policy);
     if (why_) return false;

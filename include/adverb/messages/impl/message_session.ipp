@@ -29,7 +29,7 @@ ADVERB_FUNC message_session::message_session(const session_limits& agreed)
       due_{agreed.resumes || agreed.share != nullptr ? always_due : 0},
       blocked_{agreed.waits_for_peer ? until_heard : std::uint8_t{0}},
       must_greet_{agreed.sends_first},
-      messages_before_(std::bit_ceil(std::size_t{agreed.receives_of_peer} + 1)) {}
+      messages_before_(counted_frames(agreed.receives_of_peer)) {}
 
 ADVERB_FUNC message_frame message_session::send_offer(message_frame made, void* owner) noexcept {
   outgoing_ = std::ranges::find(offers_, outgoing_offer::phase::unused, &outgoing_offer::at);
@@ -58,7 +58,8 @@ ADVERB_FUNC void message_session::withdraw(const void* owner) noexcept {
 ADVERB_FUNC bool message_session::tick() noexcept {
   silent_ticks_ = has_heard_ ? 0 : silent_ticks_ + 1;
   has_heard_ = false;
-  must_probe_ = must_probe_ || silent_ticks_ == ticks_to_probe;
+  const bool is_probed = limits_.peer_may_be_silent && limits_.link_probes;
+  must_probe_ = must_probe_ || (silent_ticks_ == ticks_to_probe && !is_probed);
   must_confirm_ = must_confirm_ || credits_.may_confirm();
   must_return_ = credits_.surplus() != 0 && sent_at_tick_ == credits_.sent();
   must_greet_ = must_greet_ || must_return_;
@@ -130,8 +131,10 @@ ADVERB_FUNC session_arrival message_session::receive(const message_frame& receiv
     return violate(violated);
   if (!credits_.receive(received)) return violate(session_violation::wrong_grant);
   // A frame may have confirmed more: the program holds messages whose receives are not posted
-  // again.
-  static_cast<void>(confirm(messages_before(credits_.known_received())));
+  // again. The count of a frame that many others have followed is gone.
+  const std::uint32_t known = credits_.known_received();
+  if (credits_.sent() - known < messages_before_.size()) [[likely]]
+    static_cast<void>(confirm(messages_before(known)));
   switch (received.type) {
     case message_frame_type::data: ++next_in_; return session_arrival::message;
     case message_frame_type::offer: return receive_offer(received);
@@ -173,7 +176,10 @@ message_session::receive_offer(const message_frame& received) noexcept {
                 .sequence = received.sequence,
                 .length = received.length,
                 .link = link_};
-  return session_arrival::offer;
+  if (!is_closing_) return session_arrival::offer;
+  // It has crossed the end of this side, which has refused the others.
+  refuse(*incoming_);
+  return session_arrival::none;
 }
 
 [[gnu::noinline]] ADVERB_FUNC session_violation

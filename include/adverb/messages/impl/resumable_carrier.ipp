@@ -125,7 +125,13 @@ ADVERB_FUNC resumable_carrier::resumable_carrier(std::unique_ptr<frame_carrier> 
       life_{is_connecting_},
       current_{std::move(first)},
       kept_(agreed.options.max_frames) {
-  if (terms_.table != nullptr) terms_.table->add(terms_.mine.session, *this);
+  if (terms_.table == nullptr || terms_.table->add(terms_.mine.session, *this)) return;
+  // Both requests came before either channel was there.
+  terms_.table = nullptr;
+  final_.emplace();
+  on_failure{*final_}.report(EPROTO, "messages::channel", [](failure_description& description) {
+    description.explain("the peer has given the number of the session to another channel, too");
+  });
 }
 
 ADVERB_FUNC void resumable_carrier::start(channel_state& of) {
@@ -133,6 +139,7 @@ ADVERB_FUNC void resumable_carrier::start(channel_state& of) {
   loop_->tell_end_to(end_);
   has_link_ = true;
   current_->start(of);
+  if (final_) give_up(*final_);
 }
 
 // Frames of this side.
@@ -196,7 +203,8 @@ ADVERB_FUNC void resumable_carrier::send_again() {
   if (slot.waiting != nullptr) session.request_confirmation();
 }
 
-ADVERB_FUNC void resumable_carrier::frame_sent() noexcept {
+ADVERB_FUNC void resumable_carrier::frame_sent(bool succeeded) noexcept {
+  has_lost_frames_ = has_lost_frames_ || !succeeded;
   if (--posted_ == 0 && !has_link_) turn_soon();
 }
 
@@ -212,7 +220,9 @@ ADVERB_FUNC void resumable_carrier::note_broken(const failure& why) noexcept {
 
 ADVERB_FUNC bool resumable_carrier::outlasts(const failure& why) {
   has_link_ = false;
-  if (may_resume() && !owner_->session().is_finished()) {
+  // The peer may need the last frames, and cannot connect itself.
+  const bool is_done = owner_->session().is_finished() && !(is_connecting_ && has_lost_frames_);
+  if (may_resume() && !is_done) {
     note_broken(why);
     turn_soon();
     return true;
@@ -357,6 +367,7 @@ ADVERB_FUNC void resumable_carrier::begin(greeted_carrier made) {
   forget_old_links();
   current_ = std::move(made.carrier);
   has_link_ = true;
+  has_lost_frames_ = false;
   time_timer_.stop();
   life_.attempt_succeeded();
   is_link_new_ = true;
@@ -399,7 +410,7 @@ ADVERB_FUNC void resumable_carrier::time_is_over() {
 ADVERB_FUNC void resumable_carrier::leave_table() noexcept {
   session_table* const table = std::exchange(terms_.table, nullptr);
   if (table == nullptr) return;
-  table->remove(terms_.mine.session);
+  table->remove(terms_.mine.session, *this);
   if (owner_ != nullptr && owner_->session().is_finished())
     table->note_finished(terms_.mine.session);
 }

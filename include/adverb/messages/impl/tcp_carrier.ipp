@@ -21,6 +21,20 @@ ADVERB_FUNC cm::socket_address peer_of_socket(int descriptor) noexcept {
   return address_in(reinterpret_cast<const sockaddr*>(&peer));
 }
 
+/// Returns true if the number means that a connection has ended.
+ADVERB_FUNC bool is_end_of_connection(int number) noexcept {
+  switch (number) {
+    case EPIPE:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN: return true;
+    default: return false;
+  }
+}
+
 ADVERB_FUNC tcp_carrier::tcp_carrier(async::device_loop& loop, tcp_greeting& greeted,
                                      const handshake& mine, std::uint32_t max_frames,
                                      on_failure policy)
@@ -105,13 +119,16 @@ ADVERB_FUNC void tcp_carrier::flush() {
     message.msg_iov = list.data();
     message.msg_iovlen = count;
     const ssize_t sent = ::sendmsg(descriptor(), &message, MSG_NOSIGNAL);
+    const int number = errno;
     if (sent >= 0) {
       drop_sent(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN) {
+    } else if (number == EAGAIN) {
       break;
-    } else if (errno != EINTR) {
-      // The bytes that the peer has sent before are read to their end, which has the reason.
+    } else if (number != EINTR) {
+      // The bytes that the peer has sent before are read to their end, which has the reason. The
+      // connection goes on after a failure of this side.
       is_write_broken_ = true;
+      if (!is_end_of_connection(number)) end_soon(failure_of("sendmsg", number));
     }
   }
   const bool waits = first_ != nullptr && !is_write_broken_;

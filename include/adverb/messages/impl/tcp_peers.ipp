@@ -15,6 +15,24 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Has the kernel end a connection whose peer's machine is silent for a time.
+ADVERB_FUNC void find_dead_machine(int descriptor, timeout limit, bool is_peer_blocking) noexcept {
+  const auto set = [&](int level, int name, int value) {
+    static_cast<void>(::setsockopt(descriptor, level, name, &value, sizeof value));
+  };
+  const int milliseconds = limit.in_milliseconds();
+  // It must acknowledge the frames that probe it.
+  if (!is_peer_blocking) return set(IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+  // TCP_USER_TIMEOUT would end a connection whose peer lives and reads nothing for so long. The
+  // kernel of such a peer acknowledges probes of the kernel.
+  constexpr int probes = 3;
+  const int interval = std::clamp(milliseconds / (1'000 * (probes + 1)), 1, 32'767);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, interval);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, interval);
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& greeted,
                                        const handshake& mine,
                                        const messages::channel_options& options,
@@ -24,12 +42,8 @@ ADVERB_FUNC greeted_carrier carrier_of(async::device_loop& loop, tcp_greeting& g
   if (!made.of_peer) return made;
   greeted.answer(mine, policy);
   if (policy.failed()) return made;
-  // The end of the peer's machine shows when it does not acknowledge a probe.
-  if (const timeout dead_after = mine.dead_after_with(*made.of_peer); !dead_after.is_endless()) {
-    const int milliseconds = dead_after.in_milliseconds();
-    static_cast<void>(::setsockopt(greeted.socket(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
-                                   sizeof milliseconds));
-  }
+  if (const timeout dead_after = mine.dead_after_with(*made.of_peer); !dead_after.is_endless())
+    find_dead_machine(greeted.socket(), dead_after, made.of_peer->is_blocking);
   made.carrier = std::make_unique<tcp_carrier>(loop, greeted, mine, options.max_frames, policy);
   return made;
 }
