@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include <malloc.h>
@@ -32,10 +33,12 @@ std::size_t size_of(void* whole) noexcept {
 
 /// Stands before each block, which stays as aligned as malloc makes it.
 struct alignas(std::max_align_t) mark {
+  void* whole;
   bool is_counted;
 };
 
-void* allocate(std::size_t size, bool is_counted) noexcept {
+void* allocate(std::size_t size, bool is_counted,
+               std::size_t alignment = alignof(std::max_align_t)) noexcept {
   ++allocations;
   if (left != 0) {
     if (left != without_memory::endless) --left;
@@ -44,24 +47,30 @@ void* allocate(std::size_t size, bool is_counted) noexcept {
     ++failures;
     return nullptr;
   }
-  void* const whole = std::malloc(sizeof(mark) + size);
+  std::size_t room = sizeof(mark) + alignment + size;
+  void* const whole = std::malloc(room);
   if (whole == nullptr) return nullptr;
   bytes += size_of(whole);
   if (is_counted) ++in_use;
-  return new (whole) mark{is_counted} + 1;
+  room -= sizeof(mark);
+  void* block = static_cast<std::byte*>(whole) + sizeof(mark);
+  std::align(alignment, size, block, room);
+  new (static_cast<std::byte*>(block) - sizeof(mark)) mark{whole, is_counted};
+  return block;
 }
 
-void* allocate_or_throw(std::size_t size) {
-  if (void* const block = allocate(size, true)) return block;
+void* allocate_or_throw(std::size_t size,
+                        std::align_val_t alignment = std::align_val_t{alignof(std::max_align_t)}) {
+  if (void* const block = allocate(size, true, static_cast<std::size_t>(alignment))) return block;
   throw std::bad_alloc{};
 }
 
 void release(void* block) noexcept {
   if (block == nullptr) return;
-  mark* const whole = static_cast<mark*>(block) - 1;
-  bytes -= size_of(whole);
-  if (whole->is_counted) --in_use;
-  std::free(whole);
+  const mark found = static_cast<mark*>(block)[-1];
+  bytes -= size_of(found.whole);
+  if (found.is_counted) --in_use;
+  std::free(found.whole);
 }
 
 }  // namespace
@@ -69,6 +78,12 @@ void release(void* block) noexcept {
 // The address sanitizer has each form that is not replaced.
 void* operator new(std::size_t size) { return allocate_or_throw(size); }
 void* operator new[](std::size_t size) { return allocate_or_throw(size); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, alignment);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, alignment);
+}
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return allocate(size, false);
 }
@@ -79,6 +94,10 @@ void operator delete(void* block) noexcept { release(block); }
 void operator delete[](void* block) noexcept { release(block); }
 void operator delete(void* block, std::size_t) noexcept { release(block); }
 void operator delete[](void* block, std::size_t) noexcept { release(block); }
+void operator delete(void* block, std::align_val_t) noexcept { release(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { release(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { release(block); }
+void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { release(block); }
 
 namespace replaced_new {
 
