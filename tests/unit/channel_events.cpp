@@ -235,6 +235,23 @@ TEST_CASE("An offer whose write could not be posted finishes when the channel en
   CHECK(offer.is_finished());
 }
 
+TEST_CASE("A connecting end that loses only what its peer can finish without has closed") {
+  async::event_loop loop;
+  fake_end end{loop, {.of_channel = resuming(), .address = address_of(1)}};
+  failure why;
+  bool is_finished = false;
+  loop.spawn(close_in_task(end.channel(), why, is_finished));
+  end.carrier().arrive({.type = frame_type::close, .granted = 9});
+  // This end confirms this frame, but the peer has gone.
+  end.carrier().arrive({.type = frame_type::credit, .credit_frames = 1, .granted = 9});
+  CHECK(end.carrier().count(frame_type::credit) == 2);
+  end.carrier().complete(true, 2);
+  end.carrier().end();
+  run_for(loop, 0ms);
+  CHECK(is_finished);
+  CHECK_FALSE(why);
+}
+
 TEST_CASE("A connecting end whose last frames are lost connects again before it has closed") {
   async::event_loop loop;
   messages::listener listener{loop, listening_address(), resuming()};

@@ -3,6 +3,7 @@
 // two turns of the loop.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -49,10 +50,13 @@ class fake_carrier final : public detail::frame_carrier {
             .granted = granted},
            std::as_bytes(std::span{handle}));
   }
-  /// Completes the frames in progress.
-  void complete(bool succeeded = true) {
-    for (auto all = std::exchange(in_progress_, {}); detail::frame_slot* const each : all)
-      owner_->sent(*each, succeeded);
+  /// Completes the frames in progress, or so many of them.
+  void complete(bool succeeded = true, std::size_t most = ~std::size_t{0}) {
+    for (std::size_t left = std::min(most, in_progress_.size()); left != 0; --left) {
+      detail::frame_slot& first = *in_progress_.front();
+      in_progress_.pop_front();
+      owner_->sent(first, succeeded);
+    }
   }
   /// Ends the link, which may destroy this object.
   void end(const failure& why = {}) {
@@ -110,7 +114,7 @@ class fake_carrier final : public detail::frame_carrier {
 
   async::device_loop* loop_;
   detail::channel_state* owner_ = nullptr;
-  std::vector<detail::frame_slot*> in_progress_;
+  std::deque<detail::frame_slot*> in_progress_;
   std::deque<std::vector<std::byte>> arrived_;
 };
 

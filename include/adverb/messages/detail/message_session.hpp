@@ -223,6 +223,9 @@ class message_session {
   [[nodiscard]] bool is_finished() const noexcept {
     return is_close_sent_ && is_closed_by_peer_ && unconfirmed() == 0 && !must_confirm_close_;
   }
+  /// Returns true if the session had finished before the last action with a frame, so that the peer
+  /// can finish without it.
+  [[nodiscard]] bool had_finished() const noexcept { return had_finished_; }
   /// Returns the number of messages that were sent and that the peer may not have received.
   [[nodiscard]] std::uint32_t unconfirmed() const noexcept {
     return next_out_ - confirmed_ + replays_;
@@ -462,6 +465,7 @@ class message_session {
   bool is_close_sent_ = false;
   bool is_closed_by_peer_ = false;
   bool has_heard_ = false;
+  bool had_finished_ = false;
   outgoing_offer* outgoing_ = nullptr;
   incoming_offer* incoming_ = nullptr;
   std::array<outgoing_offer, most_offers> offers_{};

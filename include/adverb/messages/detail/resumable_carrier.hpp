@@ -176,7 +176,7 @@ class resumable_carrier final : public frame_carrier {
   [[nodiscard]] kept_frame& kept_at(std::size_t place) noexcept {
     return kept_[(first_kept_ + place) % kept_.size()];
   }
-  void note_posted(const frame_slot& slot) noexcept { posted_ += slot.is_posted ? 1 : 0; }
+  void note_posted(const frame_slot& slot) noexcept;
 
   /// The link is broken, for the first reason that is known.
   void note_broken(const failure& why) noexcept;
@@ -220,10 +220,12 @@ class resumable_carrier final : public frame_carrier {
   std::size_t kept_count_ = 0;
   /// The number of the first kept message.
   std::uint32_t first_sequence_ = 0;
+  /// The frames in progress, and those of them at the end that the peer can finish without.
   std::uint32_t posted_ = 0;
+  std::uint32_t dispensable_ = 0;
   /// The last link has not ended.
   bool has_link_ = false;
-  /// The peer may not have received the last frames of the link.
+  /// The peer may not have received a frame of the link that it needs.
   bool has_lost_frames_ = false;
   bool is_attempt_done_ = false;
   /// The last link has not been started.

@@ -340,6 +340,7 @@ ADVERB_FUNC session_violation message_session::resume(const session_point& of_pe
     due_ += std::uint32_t{each.at == incoming_offer::phase::must_take ||
                           each.at == incoming_offer::phase::must_refuse};
   is_close_sent_ = of_peer.has_close;
+  had_finished_ = false;
   silent_ticks_ = 0;
   blocked_ = replays_ != 0 ? until_replayed : std::uint8_t{0};
   if (limits_.waits_for_peer) blocked_ |= until_heard;
@@ -393,6 +394,7 @@ ADVERB_FUNC std::uint8_t message_session::return_credits() noexcept {
 ADVERB_FUNC message_frame message_session::perform(session_action action) noexcept {
   message_frame sent{
       .type = message_frame_type::credit, .length = ends_received_, .sequence = next_in_};
+  had_finished_ = is_finished();
   switch (action) {
     case session_action::send_probe:
       sent.type = message_frame_type::probe;

@@ -203,8 +203,18 @@ ADVERB_FUNC void resumable_carrier::send_again() {
   if (slot.waiting != nullptr) session.request_confirmation();
 }
 
+ADVERB_FUNC void resumable_carrier::note_posted(const frame_slot& slot) noexcept {
+  if (!slot.is_posted) return;
+  ++posted_;
+  if (slot.owner->session().had_finished()) ++dispensable_;
+}
+
+// Frames complete in their order.
 ADVERB_FUNC void resumable_carrier::frame_sent(bool succeeded) noexcept {
-  has_lost_frames_ = has_lost_frames_ || !succeeded;
+  if (posted_ == dispensable_)
+    --dispensable_;
+  else if (!succeeded)
+    has_lost_frames_ = true;
   if (--posted_ == 0 && !has_link_) turn_soon();
 }
 
