@@ -2,9 +2,11 @@
 // Memory windows and several queue pairs of one domain: a window of type 2 belongs to the pair that
 // bound it, a window of type 1 to the domain.
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "memory_windows.hpp"
+#include "random_rounds.hpp"
 #include "refusals.hpp"
 
 using namespace adverb;
@@ -247,4 +249,28 @@ TEST_CASE("A bind through a pair in ERR is flushed and leaves the window usable"
   CHECK(grant.key() == flushed.key());
   link.bind_to(grant);
   CHECK(link.write_to(grant.remote(), length) == completion_status::success);
+}
+
+TEST_CASE("A window of type 2 is deallocated after the pair that bound it", "[optional]") {
+  two_links link;
+  const bool is_slow = holds(device_facts::bound_window_delays_end_of_pair, link.context);
+  if (is_slow && random_rounds::environment("ADVERB_RANDOM_SECONDS").empty())
+    return tell_skip("a pair that is destroyed before its window",
+                     "it takes 50 seconds on Soft-RoCE, and the kernel warns");
+  window_2 granting{link.domain};
+  const auto grant = granting.prepare(link.region, 0, length);
+  CHECK(link.status_at_other_far(bind_window(grant)) == completion_status::success);
+  link.others.far_pair.close();
+  CHECK(!link.others.far_pair);
+  CHECK(link.write_to(grant.remote(), length) == completion_status::remote_access_error);
+  CHECK(link.far_end.bytes[0] == std::byte{0});
+  failure why;
+  link.region.close(why);
+  if (is_slow) {
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation().find("a memory window is bound to it") != std::string_view::npos);
+  }
+  granting.close();
+  if (link.region) link.region.close();
+  CHECK(!link.region);
 }

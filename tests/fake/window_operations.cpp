@@ -223,3 +223,22 @@ TEST_CASE("Unbinding an empty window fails without a call") {
         "the queue pair is empty: moved from, closed, or never created");
   CHECK(bench.machine.count<bind_mw>() == 1);
 }
+
+TEST_CASE("A window whose queue pair and region are closed first can still be closed") {
+  window_bench bench;
+  bench.pair.post(bind_window(bench.second.prepare(bench.region, 0, 8))).check();
+  bench.machine.forget_calls();
+  bench.pair.close();
+  CHECK(!bench.pair);
+  // Soft-RoCE refuses the region until the window is deallocated.
+  const failure why = reported([&] { bench.machine.fail<fake::called::dereg_mr>(EINVAL); },
+                               [&](auto&&... policy) { bench.region.close(policy...); });
+  CHECK(why.code() == std::errc::invalid_argument);
+  REQUIRE(bench.region);
+  CHECK(bench.second.key() != rkey{});
+  bench.second.close();
+  bench.region.close();
+  bench.first.close();
+  bench.domain.close();
+  CHECK(!bench.domain);
+}

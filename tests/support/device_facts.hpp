@@ -188,6 +188,14 @@ inline constexpr device_fact every_pair_invalidates_windows{
         "A window of type 2 can be invalidated through every queue pair, not only through the one "
         "that bound it.",
     .where = "rxe_mw.c, rxe_check_invalidate_mw; seen on Linux 6.1"};
+inline constexpr device_fact bound_window_delays_end_of_pair{
+    .what =
+        "Destroying a queue pair through which a window of type 2 is bound takes 50 seconds, makes "
+        "the kernel warn, and succeeds. The region stays in use until the window is deallocated, "
+        "which works.",
+    .where =
+        "rxe_mw.c, rxe_do_bind_mw: holds the pair; rxe_pool.c, __rxe_cleanup; seen on Linux "
+        "6.1 and 6.12"};
 inline constexpr device_fact window_takes_region_of_other_domain{
     .what = "A window can be bound to a region of another protection domain.",
     .linux_before = {6, 12},

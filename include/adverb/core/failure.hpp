@@ -181,6 +181,9 @@ class failure_description {
 
   [[gnu::cold]] void put_code() noexcept;
 
+  /// Explains an errno that has one cause, whatever the call was: a table of files is full.
+  [[gnu::cold]] void explain_full_table() noexcept;
+
   /// Writes an errno: "EINVAL (Invalid argument)".
   [[gnu::cold]] void put_errno(int number) noexcept;
 

@@ -120,7 +120,7 @@ class memory_window_ref : public detail::reference_to<detail::memory_window_base
 ///
 /// Destroying the window revokes the access too. The region must outlive the windows bound to it. A
 /// queue pair must outlive the type 2 windows that it bound: on Soft-RoCE, destroying it first
-/// takes 50 seconds and leaves the window with a destroyed queue pair.
+/// takes 50 seconds, and then the window grants nothing and can be deallocated.
 template <window_type Type>
 class [[nodiscard]] memory_window
     : public detail::owner<detail::memory_window_base<Type>, detail::memory_window_traits> {

@@ -46,6 +46,12 @@ struct work_done {
   std::uint64_t stream_bytes = 0;
   std::uint64_t ring_entries = 0;
   std::uint64_t wrong = 0;
+
+  void check(bool is_right, const char* work) {
+    if (is_right) return;
+    ++wrong;
+    std::cout << "wrong: " << work << std::endl;
+  }
 };
 
 /// Writes, reads and messages of one size over a connection that is made and ended.
@@ -58,18 +64,19 @@ void transfer(std::uint64_t round, work_done& done) {
   const auto from = link.near_end.region.slice(0, size);
   link.near_pair.post(write(link.far_end.remote().slice(8192, size), from).signaled()).check();
   next_success(link.near_end.queue);
-  done.wrong += link.far_end.holds(8192, size, seed) ? 0 : 1;
   link.near_pair
       .post(read(link.far_end.remote().slice(8192, size), link.near_end.region.slice(16384, size))
                 .signaled())
       .check();
   next_success(link.near_end.queue);
-  done.wrong += link.near_end.holds(16384, size, seed) ? 0 : 1;
+  done.check(link.near_end.holds(16384, size, seed), "a read");
+  // Over iWARP, a write completes when TCP has taken it, and before a read behind it.
+  done.check(link.far_end.holds(8192, size, seed), "a write");
   link.far_pair.post(receive(link.far_end.region.slice(0, 8192))).check();
   link.near_pair.post(send(from).signaled()).check();
   next_success(link.near_end.queue);
   next_success(link.far_end.queue);
-  done.wrong += link.far_end.holds(0, size, seed) ? 0 : 1;
+  done.check(link.far_end.holds(0, size, seed), "a message");
   done.requests += 4;
 }
 
@@ -78,7 +85,7 @@ void be_refused(work_done& done) {
   const auto refuse = [&](const auto& call) {
     try {
       call();
-      ++done.wrong;
+      done.check(false, "a call that must be refused");
     } catch (const std::system_error& why) {
       done.refusals += std::string{why.what()}.empty() ? 0 : 1;
     }
@@ -102,7 +109,7 @@ void echo_messages(work_done& done) {
   for (int client = 0; client < 2; ++client) here.loop.spawn(ask(here, 20, answers));
   here.run();
   done.answers += static_cast<std::uint64_t>(answers);
-  done.wrong += answers == 40 ? 0 : 1;
+  done.check(answers == 40, "answers in tasks");
 }
 
 /// Whole messages: copied ones, and offers that are taken.
@@ -124,12 +131,12 @@ void exchange_messages(work_done& done) {
         const async::loop_memory target = client.memory(longest);
         while (messages::incoming got = co_await client.next()) {
           const std::span<std::byte> bytes = co_await got.receive_into(target.buffer());
-          done.wrong += is_filled(bytes, arrived++) ? 0 : 1;
+          done.check(is_filled(bytes, arrived++), "a message of a channel");
         }
         co_await client.close();
       });
   done.messages += arrived;
-  done.wrong += arrived == 30 ? 0 : 1;
+  done.check(arrived == 30, "messages of a channel");
 }
 
 /// A stream from one end to the other.
@@ -151,7 +158,7 @@ void stream_bytes(work_done& done) {
   });
   here.run();
   done.stream_bytes += read;
-  done.wrong += read == total ? 0 : 1;
+  done.check(read == total, "a stream");
 }
 
 /// Entries of a ring, whose description crosses the same connection.
@@ -169,7 +176,8 @@ void fill_ring(work_done& done) {
     const async::connection writer = co_await here.listener.accept(options);
     const remote_ring<entry>::reader in{writer, {.slots = 16}};
     co_await describe_to(writer, in.description());
-    while (const auto each = co_await in.next()) done.wrong += (*each)[0] == read++ ? 0 : 1;
+    while (const auto each = co_await in.next())
+      done.check((*each)[0] == read++, "an entry of a ring");
   });
   here.loop.spawn([&]() -> async::task<> {
     const async::connection reader = co_await async::connect(here.loop, here.address(), options);
@@ -185,12 +193,13 @@ void fill_ring(work_done& done) {
   });
   here.run();
   done.ring_entries += read;
-  done.wrong += read == total ? 0 : 1;
+  done.check(read == total, "entries of a ring");
 }
 
 void do_round(std::uint64_t round, work_done& done) {
   transfer<completion_queue>(round, done);
-  transfer<extended_completion_queue<>>(round, done);
+  // Siw has only one engine.
+  if (!on_iwarp()) transfer<extended_completion_queue<>>(round, done);
   be_refused(done);
   echo_messages(done);
   exchange_messages(done);

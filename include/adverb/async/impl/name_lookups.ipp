@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <pthread.h>
@@ -75,8 +77,15 @@ ADVERB_FUNC name_lookup* name_lookups::start(const std::string& host, std::uint1
   const int result = ::pthread_create(&thread, &attributes, &job::run, made.get());
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  if (!check_returned(policy, "pthread_create", result, [](const failure_description&) {}))
-    return nullptr;
+  const auto describe = [&](failure_description& description) {
+    if (result != EAGAIN) return;
+    description.object("the lookup of {}", {std::string_view{host}});
+    description.explain(
+        "no thread could be created for it; possible causes: the limit of the user (\"ulimit "
+        "-u\"), "
+        "of the control group (pids.max), or of the system (kernel.threads-max)");
+  };
+  if (!check_returned(policy, "pthread_create", result, describe)) return nullptr;
   static_cast<void>(made.release());
   return lookup;
 }

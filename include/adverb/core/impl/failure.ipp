@@ -81,6 +81,14 @@ ADVERB_FUNC void failure_description::finish() noexcept {
   put_code();
   if (failure_.explanation().empty()) explain("");
   if (failure_.explanation().empty()) explain_missing_feature();
+  if (failure_.explanation().empty()) explain_full_table();
+}
+
+ADVERB_FUNC void failure_description::explain_full_table() noexcept {
+  if (detail::is_code(failure_.code_, std::errc::too_many_files_open))
+    explain("too many files are open in this process: see \"ulimit -n\"");
+  else if (detail::is_code(failure_.code_, std::errc::too_many_files_open_in_system))
+    explain("too many files are open in the system: see fs.file-max");
 }
 
 ADVERB_FUNC std::string_view failure::part(range where) const noexcept {

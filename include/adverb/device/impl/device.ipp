@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <adverb/core/detail/check.hpp>
 #include <adverb/device/device.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Explains ENOSYS, which libibverbs reports whenever it cannot read this file.
+[[gnu::cold]] ADVERB_FUNC void explain_no_list(failure_description& description) noexcept {
+  constexpr const char* version = "/sys/class/infiniband_verbs/abi_version";
+  const int opened = ::open(version, O_RDONLY | O_CLOEXEC);
+  const int number = opened == -1 ? errno : 0;
+  if (opened != -1) ::close(opened);
+  if (number == EMFILE || number == ENFILE)
+    description.explain("too many files are open {} to open {}: see {}",
+                        {number == EMFILE ? "in this process" : "in the system", version,
+                         number == EMFILE ? "\"ulimit -n\"" : "fs.file-max"});
+  else
+    description.explain(
+        "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -18,8 +42,7 @@ ADVERB_FUNC device_list::device_list(on_failure policy) {
       policy, "ibv_get_device_list", [&] { return ibv_get_device_list(&count); },
       [](failure_description& description) {
         if (detail::is_code(description.code(), std::errc::function_not_supported))
-          description.explain(
-              "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
+          detail::explain_no_list(description);
       });
   size_ = static_cast<std::size_t>(count);
 }
