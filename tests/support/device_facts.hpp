@@ -150,7 +150,7 @@ inline constexpr device_fact fenced_repetition_waits{
     .what =
         "A fenced request that must be sent again while a read or an atomic behind it is "
         "outstanding is never sent: the fence waits for it. No retry and no error follows.",
-    .where = "rxe_req.c, rxe_wqe_is_fenced: counts later reads too; seen on Linux 6.1 and 6.12"};
+    .where = "rxe_req.c, rxe_wqe_is_fenced: counts later reads too; seen on Linux 6.1"};
 
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{
