@@ -104,17 +104,6 @@ TEST_CASE("A close is confirmed with every message, although the program holds t
   CHECK(both.far.state.is_closed_by_peer());
 }
 
-TEST_CASE("An offer that crosses the close of its receiver is refused, and both sides finish") {
-  channel both;
-  CHECK(both.near.offer(100));
-  both.far.close();
-  both.settle();
-  CHECK(both.near.wishes[0].is == wish::fate::refused);
-  CHECK(both.far.inbox.empty());
-  CHECK(both.near.is_finished);
-  CHECK(both.far.is_finished);
-}
-
 TEST_CASE("A request for confirmations stays fulfilled when the numbers of messages wrap") {
   adverb::detail::requested_messages requested;
   constexpr std::uint32_t step = std::uint32_t{1} << 30;
@@ -321,7 +310,7 @@ void take_random_steps(const Make& make, const Check& check) {
   }
   std::cout << steps << " steps, " << offers << " offers written, seeds from " << first_seed
             << '\n';
-  CHECK(offers > seeds / 4);
+  CHECK(offers > seeds / 2);
 }
 
 }  // namespace

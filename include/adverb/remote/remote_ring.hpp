@@ -79,7 +79,7 @@ class ring_operation : public async::cancellable_waiter {
   ring_operation(const ring_operation&) = delete;
   ring_operation& operator=(const ring_operation&) = delete;
   ~ring_operation() {
-    if (has_waited_) end_->release();
+    if (is_waiting()) end_->release();
   }
 
   /// Starts it. Returns false if it has finished already.
@@ -101,22 +101,32 @@ class ring_operation : public async::cancellable_waiter {
     static_cast<Derived&>(*this).not_met();
     if (is_met() || end_->has_ended()) return false;
     end_->waiters().push_back(*this);
-    // The program may destroy its handle meanwhile.
+    // While it waits, the program may destroy its handle.
     end_->add_reference();
-    has_waited_ = true;
     return true;
   }
   static bool resume(async::waiter& which) {
     auto& self = static_cast<Derived&>(which);
-    if (!self.is_met() && !self.is_cancelled() && !self.end().has_ended()) {
+    if (self.is_cancelled()) [[unlikely]]
+      return finish_cancelled(self);
+    if (!self.is_met() && !self.end().has_ended()) {
       self.not_met();
       return false;
     }
+    // The end that resumes it has a reference of its own.
+    self.end().release_another();
+    return leave_and_finish<Derived>(which);
+  }
+  /// The loop resumes it, and the program may have destroyed its handle.
+  [[gnu::cold, gnu::noinline]] static bool finish_cancelled(Derived& which) {
+    struct reference {
+      ~reference() { of.release(); }
+      End& of;
+    } const kept{which.end()};
     return leave_and_finish<Derived>(which);
   }
 
   End* end_;
-  bool has_waited_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -404,7 +404,8 @@ TEST_CASE_METHOD(fixture, "a failed creation of an identifier names the channel"
   });
   CHECK(std::string{why.what()} == "rdma_create_id on rdma_cm event channel " +
                                        std::to_string(channel.file_descriptor()) +
-                                       ": EMFILE (Too many open files)");
+                                       ": EMFILE (Too many open files); too many files are open "
+                                       "in this process: see \"ulimit -n\"");
 }
 
 TEST_CASE_METHOD(fixture, "an empty identifier is never passed to the C API") {

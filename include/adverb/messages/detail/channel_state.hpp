@@ -128,6 +128,7 @@ class channel_state {
 
   // Frames of the peer.
 
+  void count_received(const message_frame& header) noexcept;
   void deliver(arrived_message& which);
   void complete_receipt(arrived_message* which, bool is_written);
   /// Resumes a waiter. The loop throws the exception of its handler later, so nothing is left

@@ -74,8 +74,7 @@ enum class session_arrival : std::uint8_t {
   /// The owner has nothing to do.
   none,
   message,
-  /// The peer offers a message: `message_session::incoming`. An offer that arrives
-  /// when this side has closed is refused, and is no arrival.
+  /// The peer offers a message: `message_session::incoming`.
   offer,
   /// The peer takes an offer of this side: `message_session::outgoing`. The action `write` follows.
   take,

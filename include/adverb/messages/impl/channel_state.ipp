@@ -199,11 +199,17 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
       return advance();
     }
     case session_arrival::offer: {
+      ++statistics_.offers_received;
+      if (session_.is_closing()) {
+        // It has crossed the end of this side, which has refused the others.
+        count_received(header);
+        session_.refuse(session_.incoming());
+        break;
+      }
       arrived_message& added = *std::exchange(unused_, unused_->next);
       added.header = header;
       added.tag = tag();
       added.offer = &session_.incoming();
-      ++statistics_.offers_received;
       added.offer->owner = &added;
       got = frame_block{};
       deliver(added);
@@ -243,9 +249,13 @@ ADVERB_FUNC void channel_state::receive(frame_block&& got) {
   advance();
 }
 
-ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
+ADVERB_FUNC void channel_state::count_received(const message_frame& header) noexcept {
   ++statistics_.messages_received;
-  statistics_.bytes_received += which.header.length;
+  statistics_.bytes_received += header.length;
+}
+
+ADVERB_FUNC void channel_state::deliver(arrived_message& which) {
+  count_received(which.header);
   which.next = nullptr;
   (first_ == nullptr ? first_ : last_->next) = &which;
   last_ = &which;

@@ -176,10 +176,7 @@ message_session::receive_offer(const message_frame& received) noexcept {
                 .sequence = received.sequence,
                 .length = received.length,
                 .link = link_};
-  if (!is_closing_) return session_arrival::offer;
-  // It has crossed the end of this side, which has refused the others.
-  refuse(*incoming_);
-  return session_arrival::none;
+  return session_arrival::offer;
 }
 
 [[gnu::noinline]] ADVERB_FUNC session_violation

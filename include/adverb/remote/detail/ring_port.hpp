@@ -79,6 +79,8 @@ class ring_end {
   void release() noexcept {
     if (--references_ == 0) delete this;
   }
+  /// The same, when the caller has one more.
+  void release_another() noexcept { --references_; }
   /// Returns the loop of its connection.
   [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
   [[nodiscard]] async::waiter_list& waiters() noexcept { return waiters_; }
