@@ -363,7 +363,7 @@ class end {
     const finally ends{[&self] { self.note_end(); }};
     std::error_code why;
     in_progress step{self.tally_};
-    self.numbers_->has_closed_early = !self.numbers_->is_drained;
+    if (!self.numbers_->is_drained) self.numbers_->has_closed_early = true;
     co_await self.channel_.close().report_to(why);
     step.finish();
     if (why)
