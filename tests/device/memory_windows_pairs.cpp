@@ -254,7 +254,7 @@ TEST_CASE("A bind through a pair in ERR is flushed and leaves the window usable"
 TEST_CASE("A window of type 2 is deallocated after the pair that bound it", "[optional]") {
   two_links link;
   const bool is_slow = holds(device_facts::bound_window_delays_end_of_pair, link.context);
-  if (is_slow && random_rounds::environment("ADVERB_RANDOM_SECONDS").empty())
+  if (is_slow && !random_rounds::has_time())
     return tell_skip("a pair that is destroyed before its window",
                      "it takes 50 seconds on Soft-RoCE, and the kernel warns");
   window_2 granting{link.domain};

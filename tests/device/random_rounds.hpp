@@ -34,6 +34,9 @@ class chance {
   return value == nullptr ? "" : value;
 }
 
+/// Returns true if the environment requests rounds for a time: also what the suite leaves out.
+[[nodiscard]] inline bool has_time() { return !environment("ADVERB_RANDOM_SECONDS").empty(); }
+
 /// Plays rounds for as long as the environment requests, else a few. May run on any thread. `play`
 /// returns what the round of a seed has counted.
 template <class Play>

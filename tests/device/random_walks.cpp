@@ -560,7 +560,7 @@ TEST_CASE("Threads that create, change and close objects of their own at random 
 TEST_CASE("Random operations both ways leave the bytes and completions that their model has",
           "[optional][ibv_post_send][ibv_post_recv]") {
   using namespace random_walks;
-  if (random_rounds::environment("ADVERB_RANDOM_SECONDS").empty())
+  if (!random_rounds::has_time())
     return tell_skip(
         "random operations of the classic calls",
         "about one round in 150 waits for a completion in vain, and the cause is not known");

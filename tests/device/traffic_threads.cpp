@@ -285,7 +285,7 @@ TEST_CASE(
     "Each request of a UC or UD pair completes once if it moves to ERR during posts and polls",
     "[optional][ibv_modify_qp][ibv_post_send][ibv_poll_cq]") {
   using namespace traffic_threads;
-  if (random_rounds::environment("ADVERB_RANDOM_SECONDS").empty())
+  if (!random_rounds::has_time())
     return tell_skip("a UC or UD pair that moves to ERR during posts and polls",
                      "a completion sometimes does not come, and the cause is not known");
   SECTION("UC") { check_error_while_posting<transport::uc>(); }

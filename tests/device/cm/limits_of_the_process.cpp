@@ -28,25 +28,6 @@ namespace {
 
 namespace limits_of_the_process {
 
-/// Lets the process have so many descriptors more than it has.
-class few_files {
- public:
-  explicit few_files(std::size_t more) {
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &old_) == 0);
-    const int lowest = ::dup(STDIN_FILENO);
-    REQUIRE(lowest >= 0);
-    ::close(lowest);
-    const rlimit few{static_cast<rlim_t>(lowest) + more, old_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  few_files(const few_files&) = delete;
-  few_files& operator=(const few_files&) = delete;
-  ~few_files() { ::setrlimit(RLIMIT_NOFILE, &old_); }
-
- private:
-  rlimit old_{};
-};
-
 /// Runs a path with 0, 1, 2, … descriptors until one run succeeds. Returns the number of runs that
 /// failed. A peer over TCP that has no descriptor left does not answer in time.
 std::size_t run_out_of_files(const std::function<void()>& path, bool may_be_late = false) {
@@ -87,16 +68,22 @@ std::size_t run_out_of_files(const std::function<void()>& path, bool may_be_late
   return more - 1;
 }
 
-void echo_in_tasks() {
-  async::event_loop loop;
-  async::listener listener{loop, every_address()};
-  std::exception_ptr failed;
-  const auto note = [&](const std::exception_ptr& why) {
+/// Returns the function that notes the first exception of a task, and ends the loop then.
+template <class Listener>
+auto note_first(std::exception_ptr& failed, async::event_loop& loop, Listener& listener) {
+  return [&](const std::exception_ptr& why) {
     if (!why) return;
     if (!failed) failed = why;
     listener.cancel_waits();
     loop.stop();
   };
+}
+
+void echo_in_tasks() {
+  async::event_loop loop;
+  async::listener listener{loop, every_address()};
+  std::exception_ptr failed;
+  const auto note = note_first(failed, loop, listener);
   loop.spawn(
       [](async::listener& from) -> async::task<> {
         co_await echo(co_await from.accept(small));
@@ -118,12 +105,7 @@ void exchange_over(messages::network which) {
   async::event_loop loop;
   messages::listener listener{loop, every_address(), options};
   std::exception_ptr failed;
-  const auto note = [&](const std::exception_ptr& why) {
-    if (!why) return;
-    if (!failed) failed = why;
-    listener.cancel_waits();
-    loop.stop();
-  };
+  const auto note = note_first(failed, loop, listener);
   loop.spawn(
       [](messages::listener& from) -> async::task<> {
         messages::channel client = co_await from.accept();

@@ -13,6 +13,7 @@
 
 #include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <support/catch.hpp>
 
@@ -62,6 +63,25 @@ inline void raise_file_limit() {
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error{"the limit of files"};
 }
+
+/// Lets the process have so many descriptors more than it has.
+class few_files {
+ public:
+  explicit few_files(std::size_t more) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &old_) == 0);
+    const int lowest = ::dup(STDIN_FILENO);
+    REQUIRE(lowest >= 0);
+    ::close(lowest);
+    const rlimit few{static_cast<rlim_t>(lowest) + more, old_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  few_files(const few_files&) = delete;
+  few_files& operator=(const few_files&) = delete;
+  ~few_files() { CHECK(::setrlimit(RLIMIT_NOFILE, &old_) == 0); }
+
+ private:
+  rlimit old_{};
+};
 
 /// The resources that are held between connections.
 struct held {
