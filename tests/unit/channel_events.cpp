@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>
@@ -267,6 +268,24 @@ TEST_CASE("A connecting end whose last frames are lost connects again before it 
   CHECK_FALSE(is_finished);
   CHECK(end.channel().why_stalled() == "the link is broken, and is being connected again");
   // The listener has never seen this session: the peer has forgotten it.
+  for (int turn = 0; turn < 200 && !is_finished; ++turn) run_for(loop, 10ms);
+  CHECK(is_finished);
+  CHECK_FALSE(why);
+}
+
+TEST_CASE("A connecting end whose last frames are lost has closed if its peer has gone") {
+  async::event_loop loop;
+  std::optional<messages::listener> listener{std::in_place, loop, listening_address(), resuming()};
+  fake_end end{loop, {.of_channel = resuming(), .address = address_of(listener->port())}};
+  listener.reset();
+  failure why;
+  bool is_finished = false;
+  loop.spawn(close_in_task(end.channel(), why, is_finished));
+  end.carrier().complete();
+  end.carrier().arrive({.type = frame_type::close, .granted = 9});
+  CHECK(end.channel().state().session().is_finished());
+  end.carrier().end();
+  CHECK_FALSE(is_finished);
   for (int turn = 0; turn < 200 && !is_finished; ++turn) run_for(loop, 10ms);
   CHECK(is_finished);
   CHECK_FALSE(why);

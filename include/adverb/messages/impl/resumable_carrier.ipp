@@ -352,6 +352,8 @@ ADVERB_FUNC void resumable_carrier::finish_attempt() {
   const auto answer =
       rejected != nullptr ? handshake::decode(rejected->private_data) : std::optional<handshake>{};
   if (answer && answer->is_resumption) return end_refused(answer);
+  // One attempt for the last frames: the peer that had received them may have gone.
+  if (owner_->session().is_finished()) return end_finished();
   life_.attempt_failed();
 }
 
