@@ -82,3 +82,6 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async
+
+// Defines what a message calls of its link.
+#include <adverb/async/device_loop.hpp>
