@@ -136,7 +136,8 @@ TEST_CASE("A message is sent when the offer before it, which waits for its turn,
   std::vector<std::unique_ptr<plain_send>> offers;
   for (std::uint32_t each = 0; each <= detail::message_session::most_offers; ++each)
     offers.push_back(std::make_unique<plain_send>(end.channel().send(memory.buffer())));
-  plain_send eager{end.channel().send(7)};
+  const int number = 7;
+  plain_send eager{end.channel().send(number)};
   CHECK(end.carrier().count(frame_type::offer) == detail::message_session::most_offers);
   CHECK_FALSE(eager.is_finished());
   offers.pop_back();
@@ -151,7 +152,8 @@ TEST_CASE("A close that waits for a message begins when that is given up") {
   async::event_loop loop;
   fake_end end{loop, {.of_channel = few_receives(), .of_peer = 4}};
   for (int each = 0; each < 2; ++each) CHECK(end.channel().try_send(each));
-  auto waiting = std::make_unique<plain_send>(end.channel().send(2));
+  const int number = 2;
+  auto waiting = std::make_unique<plain_send>(end.channel().send(number));
   CHECK_FALSE(waiting->is_finished());
   failure why;
   bool is_finished = false;

@@ -12,6 +12,7 @@
 
 #include <adverb/messages/detail/message_credits.hpp>
 #include <support/catch.hpp>
+#include <support/sanitized.hpp>
 
 #include "every_state.hpp"
 
@@ -172,6 +173,8 @@ TEST_CASE("Every order of messages, answers and credit frames meets a posted rec
   };
   for (const sizes& each : {sizes{4, 4, 4, 2, 2, 0}, sizes{4, 4, 3, 1, 1, 1},
                             sizes{4, 5, 3, 2, 1, 0}, sizes{8, 4, 9, 1, 1, 0}}) {
+    // The sanitizers find nothing in the largest one that they do not find in the others.
+    if (test_support::is_sanitized && each.controls == 2) continue;
     const outcome found = explore(
         {{end{each.receives, each.of_peer, each.messages, each.controls, each.probes},
           end{each.of_peer, each.receives, each.messages_of_peer, each.controls, each.probes}}});
