@@ -8,6 +8,7 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,40 @@ namespace {
   here.loop.run();
   return why.code();
 }
+
+/// A socket with an address, which accepts in its backlog once it listens, and never answers.
+class silent_listener {
+ public:
+  silent_listener() {
+    sockaddr_in bound{};
+    bound.sin_family = AF_INET;
+    bound.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof bound;
+    auto* const address = reinterpret_cast<sockaddr*>(&bound);
+    REQUIRE(::bind(descriptor_, address, size) == 0);
+    REQUIRE(::getsockname(descriptor_, address, &size) == 0);
+    port_ = ::ntohs(bound.sin_port);
+  }
+  silent_listener(const silent_listener&) = delete;
+  silent_listener& operator=(const silent_listener&) = delete;
+  ~silent_listener() { ::close(descriptor_); }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  void listen() const { REQUIRE(::listen(descriptor_, 1) == 0); }
+  /// Returns the handshake of the peer that connected first, and has gone since.
+  [[nodiscard]] std::optional<detail::handshake> first_handshake() const {
+    const int peer = ::accept(descriptor_, nullptr, nullptr);
+    REQUIRE(peer >= 0);
+    std::array<std::byte, detail::handshake::encoded_size> bytes{};
+    CHECK(::recv(peer, bytes.data(), bytes.size(), MSG_WAITALL) ==
+          static_cast<ssize_t>(bytes.size()));
+    ::close(peer);
+    return detail::handshake::decode(cm::private_data{bytes});
+  }
+
+ private:
+  int descriptor_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::uint16_t port_ = 0;
+};
 
 }  // namespace
 
@@ -203,19 +238,38 @@ TEST_CASE("A connect over TCP fails with what it has seen") {
     loop.run();
     return why;
   };
-  // A socket that accepts in its backlog and never answers.
-  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in bound{};
-  bound.sin_family = AF_INET;
-  bound.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-  REQUIRE(::bind(silent, reinterpret_cast<sockaddr*>(&bound), sizeof bound) == 0);
-  socklen_t size = sizeof bound;
-  REQUIRE(::getsockname(silent, reinterpret_cast<sockaddr*>(&bound), &size) == 0);
-  const std::uint16_t port = ::ntohs(bound.sin_port);
-  CHECK(failure_of(port) == std::errc::connection_refused);
-  REQUIRE(::listen(silent, 1) == 0);
-  CHECK(failure_of(port) == std::errc::timed_out);
-  ::close(silent);
+  const silent_listener silent;
+  CHECK(failure_of(silent.port()) == std::errc::connection_refused);
+  silent.listen();
+  CHECK(failure_of(silent.port()) == std::errc::timed_out);
+}
+
+TEST_CASE("Each attempt of a connect has a session of its own") {
+  std::array<silent_listener, 2> silent;
+  for (const silent_listener& each : silent) each.listen();
+  messages::channel_options options = few_receives();
+  options.over = messages::network::tcp;
+  options.connect_timeout = 100ms;
+  options.resume_within = 1s;
+  const std::vector<cm::socket_address> both{address_of(silent[0].port()),
+                                             address_of(silent[1].port())};
+  std::error_code why;
+  async::event_loop loop;
+  loop.spawn([&]() -> async::task<> {
+    try {
+      const messages::channel none = co_await detail::connect_to_first(loop, both, options);
+    } catch (const std::system_error& failed) {
+      why = failed.code();
+    }
+  });
+  loop.run();
+  CHECK(why == std::errc::timed_out);
+  const auto first = silent[0].first_handshake();
+  const auto second = silent[1].first_handshake();
+  REQUIRE((first && second));
+  CHECK(first->session != 0);
+  CHECK(second->session != 0);
+  CHECK(first->session != second->session);
 }
 
 TEST_CASE("A connect over TCP waits until the program of the peer accepts") {

@@ -87,12 +87,13 @@ ADVERB_FUNC void report_both(const failure& tcp, const failure& rdma) {
       });
 }
 
-/// Connects to the first of these addresses that answers: over RDMA, and then over TCP.
+/// Connects to the first of these addresses that answers: over RDMA, and then over TCP. Each
+/// attempt has a session of its own, because the peer may accept one that has failed here.
 ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& loop,
                                                             std::vector<cm::socket_address> to,
                                                             messages::channel_options options) {
   using messages::network;
-  const handshake mine = first_handshake(loop, options);
+  handshake mine = first_handshake(loop, options);
   failure over_rdma;
   failure none;
   const bool tries_rdma =
@@ -101,12 +102,14 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
     async::connection made =
         co_await async::connect(loop, to[each], rdma_attempt(options, mine)).report_to(over_rdma);
     if (made) co_return connected_channel(std::move(made), options, mine);
+    mine = first_handshake(loop, options);
   }
   if (options.over == network::rdma) on_failure{throwing{}}.report(over_rdma);
   failure why;
   for (const cm::socket_address& each : to) {
     greeted_carrier made = co_await tcp_connect_step{loop, each, mine, options}.report_to(why);
     if (!why) co_return connected_channel(std::move(made), options, mine, each);
+    mine = first_handshake(loop, options);
   }
   if (over_rdma)
     report_both(why, over_rdma);
