@@ -90,6 +90,12 @@ inline constexpr std::string_view peer_gave_up = "the peer abandoned the connect
 /// pair and fails every call with EINVAL.
 [[nodiscard]] bool is_given_up(const rdma_cm_id* id) noexcept;
 
+inline constexpr std::string_view device_is_gone = "the device was removed";
+
+/// Returns true if the device of an identifier was removed. The kernel destroys the identifier then
+/// and fails every call with ENXIO.
+[[nodiscard]] bool has_lost_device(const rdma_cm_id* id) noexcept;
+
 [[gnu::cold]] void explain_step(text_writer& writer, const failed_call& call);
 
 /// Explains why a call on an identifier failed; writes nothing if no details are known.

@@ -164,13 +164,20 @@ ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
         "more reads and atomics in progress than the device allows");
 }
 
-ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
+/// Returns the errno of a call that changes nothing; 0 if it succeeds.
+ADVERB_FUNC int errno_of_inquiry(const rdma_cm_id* id) noexcept {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   int mask = 0;
-  return id->verbs != nullptr &&
-         rdma_init_qp_attr(const_cast<rdma_cm_id*>(id), &attributes, &mask) == -1 &&
-         errno == EINVAL;
+  return rdma_init_qp_attr(const_cast<rdma_cm_id*>(id), &attributes, &mask) == -1 ? errno : 0;
+}
+
+ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
+  return id->verbs != nullptr && errno_of_inquiry(id) == EINVAL;
+}
+
+ADVERB_FUNC bool has_lost_device(const rdma_cm_id* id) noexcept {
+  return id->channel != nullptr && errno_of_inquiry(id) == ENXIO;
 }
 
 ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
@@ -196,7 +203,9 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
 }
 
 ADVERB_FUNC void explain_call(text_writer& writer, const failed_call& call) {
-  if (call.verb == "rdma_bind_addr")
+  if (is_code(call.code, std::errc::no_such_device_or_address) && has_lost_device(call.id))
+    writer.put(device_is_gone);
+  else if (call.verb == "rdma_bind_addr")
     explain_bind(writer, call);
   else if (call.verb == "rdma_listen")
     explain_listen(writer, call);

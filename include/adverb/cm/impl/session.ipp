@@ -62,7 +62,8 @@ ADVERB_FUNC void refuse_to_reuse(on_failure policy, const cm::socket_address& ad
 }
 
 ADVERB_FUNC int errno_of(const cm::event& event) noexcept {
-  if (event.status() == failed_in_librdmacm) return EIO;
+  if (event.status() == failed_in_librdmacm)
+    return has_lost_device(event.identifier().native_handle()) ? ENODEV : EIO;
   if (event.status() == -ETIMEDOUT) return EHOSTUNREACH;
   if (event.status() < 0) return -event.status();
   if (event.is_rejection()) return ECONNREFUSED;
@@ -101,6 +102,10 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
     return;
   }
   if (event.status() == failed_in_librdmacm) {
+    if (has_lost_device(event.identifier().native_handle())) {
+      writer.put(device_is_gone);
+      return;
+    }
     problem_list problems{writer};
     problems.add(event.type() == cm::event_type::multicast_error
                      ? "librdmacm could not attach the queue pair to the group"
@@ -127,7 +132,7 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
       writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
                                      : "the peer did not answer the disconnect request");
       return;
-    case cm::event_type::device_removal: writer.put("the device was removed"); return;
+    case cm::event_type::device_removal: writer.put(device_is_gone); return;
     default: writer.put("the answer was: ").put(event.type());
   }
 }
