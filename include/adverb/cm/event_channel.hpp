@@ -39,7 +39,7 @@ class event_channel_base : public detail::handle_base<rdma_event_channel> {
   using handle_base::handle_base;
 
   /// Returns a descriptor that becomes readable when an event is pending, for poll or epoll.
-  [[nodiscard]] int file_descriptor() const noexcept { return native_handle()->fd; }
+  [[nodiscard]] int file_descriptor() const noexcept { return checked_handle()->fd; }
 
   /// Returns true if an event is pending. Wraps: poll(2).
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }

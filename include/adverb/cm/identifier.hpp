@@ -111,25 +111,27 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
 
   /// Returns the pointer given at creation. The identifier of a request has the pointer of its
   /// listener.
-  [[nodiscard]] void* user_context() const noexcept { return checked()->context; }
+  [[nodiscard]] void* user_context() const noexcept { return checked_handle()->context; }
   /// Returns the event channel; empty for a synchronous identifier.
-  [[nodiscard]] event_channel_ref channel() const noexcept { return checked()->channel; }
+  [[nodiscard]] event_channel_ref channel() const noexcept { return checked_handle()->channel; }
   /// Returns the bound device; empty until an address is resolved or bound. librdmacm owns it, and
   /// all identifiers on the device share it. librdmacm closes the context of a removed device with
   /// the last of them. This call keeps it open until the program ends, so objects on it may outlive
   /// every identifier.
   [[nodiscard]] context_ref context() const noexcept {
-    detail::default_domains::keep(checked());
-    return checked()->verbs;
+    detail::default_domains::keep(checked_handle());
+    return checked_handle()->verbs;
   }
   /// Returns the port of the bound device; 0 before an address is resolved or bound.
-  [[nodiscard]] port_number port() const noexcept { return port_number{checked()->port_num}; }
+  [[nodiscard]] port_number port() const noexcept {
+    return port_number{checked_handle()->port_num};
+  }
   /// Returns the protection domain of the queue pair, or the default if none is given. The default
   /// is librdmacm's own, one for all identifiers on the device. librdmacm deallocates it with the
   /// last of them. This call, or the creation of a queue pair in it, keeps it allocated until the
   /// program ends, so memory regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    detail::default_domains::keep(checked());
+    detail::default_domains::keep(checked_handle());
     return native_handle()->pd;
   }
   /// Returns the queue pair of the identifier, or an empty reference.
@@ -141,11 +143,11 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept;
   /// Returns the local address; empty until it is known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
-    return detail::address_in(rdma_get_local_addr(checked()));
+    return detail::address_in(rdma_get_local_addr(checked_handle()));
   }
   /// Returns the peer's address; empty until it is known. Wraps: rdma_get_peer_addr(3).
   [[nodiscard]] socket_address peer_address() const noexcept {
-    return detail::address_in(rdma_get_peer_addr(checked()));
+    return detail::address_in(rdma_get_peer_addr(checked_handle()));
   }
 
   /// Binds to a local address, and to its device unless the address is the wildcard.
@@ -251,9 +253,11 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                       xrc_domain_ref xrc_domain = {}, protection_domain_ref domain = {},
                       on_failure policy = throwing{}) const;
   /// Returns the shared receive queue of the identifier, or an empty reference.
-  [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return checked()->srq; }
+  [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return checked_handle()->srq; }
   /// Returns the shared receive queue of an XRC identifier, or an empty reference.
-  [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept { return checked()->srq; }
+  [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept {
+    return checked_handle()->srq;
+  }
   /// Destroys the shared receive queue and the completion queues that librdmacm created. Fails with
   /// EBUSY if one of them is in use, for example by the queue pair. Does nothing without a shared
   /// receive queue. Wraps: rdma_destroy_srq(3).
@@ -344,10 +348,10 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// directions. Wraps: rdma_set_option(3).
   void set_path(const path_record& path, on_failure policy = throwing{}) const;
   /// Returns the number of known paths to the peer: 0 before the route is resolved, and on iWARP.
-  [[nodiscard]] int path_count() const noexcept { return checked()->route.num_paths; }
+  [[nodiscard]] int path_count() const noexcept { return checked_handle()->route.num_paths; }
   /// Returns one path. `index` must be less than `path_count()`.
   [[nodiscard]] path_record path(int index = 0) const noexcept {
-    return path_record::from_native(checked()->route.path_rec[index]);
+    return path_record::from_native(checked_handle()->route.path_rec[index]);
   }
 
   /// Sets the enhanced connection establishment (ECE) options to send with the request or the
@@ -359,11 +363,6 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   [[nodiscard]] ece remote_ece(on_failure policy = throwing{}) const;
 
  protected:
-  /// Returns the identifier for a function that cannot fail. Ends the program if it is empty.
-  [[nodiscard]] rdma_cm_id* checked() const noexcept {
-    detail::require_present("cm::identifier", native_handle());
-    return native_handle();
-  }
   /// Reports an empty identifier. Returns true if it is not empty.
   [[nodiscard]] bool present(on_failure policy, const char* verb) const {
     return detail::check_present(policy, verb, native_handle());
@@ -464,7 +463,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
 
 template <transport Transport>
 queue_pair_ref<Transport, qp_state::any> identifier_base::queue_pair() const noexcept {
-  ibv_qp* const pair = checked()->qp;
+  ibv_qp* const pair = checked_handle()->qp;
   if (pair == nullptr || pair->qp_type != static_cast<ibv_qp_type>(Transport)) return {};
   return {adopt, pair, detail::to_failure_hook{}};
 }

@@ -125,6 +125,7 @@ class [[nodiscard]] listener {
 
   /// Sets the pointer that `user_context()` of its identifiers and of its requests returns.
   void set_user_context(void* context) const noexcept {
+    detail::require_present("set_user_context", session_.id.native_handle());
     session_.id.native_handle()->context = context;
     if (ipv4_) ipv4_.native_handle()->context = context;
   }

@@ -21,10 +21,10 @@ class completion_channel_base : public handle_base<ibv_comp_channel> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 
   /// Returns a file descriptor that becomes readable when an event arrives, for poll or epoll.
-  [[nodiscard]] int file_descriptor() const noexcept { return native_handle()->fd; }
+  [[nodiscard]] int file_descriptor() const noexcept { return checked_handle()->fd; }
 
   /// Returns true if `next_event` would not block. Wraps: poll(2).
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }

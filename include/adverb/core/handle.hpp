@@ -209,6 +209,12 @@ class handle_base {
   /// hides it, and forgets them too.
   constexpr void forget() noexcept { object_ = nullptr; }
 
+  /// Returns the C object for a function that cannot fail. Ends the program if there is none.
+  [[nodiscard]] Native* checked_handle(const char* call = __builtin_FUNCTION()) const noexcept {
+    require_present(call, object_);
+    return object_;
+  }
+
   Native* object_ = nullptr;
 };
 

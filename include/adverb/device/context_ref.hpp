@@ -58,17 +58,17 @@ class context_base : public handle_base<ibv_context> {
   using handle_base::handle_base;
 
   /// Returns the device of the context.
-  [[nodiscard]] device_ref device() const noexcept { return native_handle()->device; }
+  [[nodiscard]] device_ref device() const noexcept { return checked_handle()->device; }
   /// Returns the file descriptor of the device in this process, for `context::import` in another
   /// one.
-  [[nodiscard]] int command_file_descriptor() const noexcept { return native_handle()->cmd_fd; }
+  [[nodiscard]] int command_file_descriptor() const noexcept { return checked_handle()->cmd_fd; }
   /// Returns the number of completion vectors over which completion queues can be spread.
   [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
-    return static_cast<std::uint32_t>(native_handle()->num_comp_vectors);
+    return static_cast<std::uint32_t>(checked_handle()->num_comp_vectors);
   }
 
   /// Returns a descriptor for poll or epoll. It is readable while an asynchronous event is pending.
-  [[nodiscard]] int async_file_descriptor() const noexcept { return native_handle()->async_fd; }
+  [[nodiscard]] int async_file_descriptor() const noexcept { return checked_handle()->async_fd; }
   /// Returns whether `next_async_event` would return an event at once. Wraps: poll(2).
   [[nodiscard]] bool has_async_event() const noexcept {
     return detail::is_readable(async_file_descriptor());

@@ -10,6 +10,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/device/gid.hpp>
 
@@ -65,17 +66,21 @@ class device_ref {
 
   /// Returns the kernel's name of the device, for instance "mlx5_0" or "rxe0".
   /// Wraps: ibv_get_device_name(3).
-  [[nodiscard]] std::string_view name() const noexcept { return ibv_get_device_name(device_); }
+  [[nodiscard]] std::string_view name() const noexcept {
+    return ibv_get_device_name(checked_handle());
+  }
   /// Returns the name of the character device, for instance "uverbs0".
-  [[nodiscard]] std::string_view character_device() const noexcept { return device_->dev_name; }
+  [[nodiscard]] std::string_view character_device() const noexcept {
+    return checked_handle()->dev_name;
+  }
   /// Returns the transport of the device: InfiniBand (RoCE too) or iWARP.
   [[nodiscard]] adverb::transport_type transport_type() const noexcept {
-    return static_cast<adverb::transport_type>(device_->transport_type);
+    return static_cast<adverb::transport_type>(checked_handle()->transport_type);
   }
 
   /// Returns the kind of node that the device makes of this machine.
   [[nodiscard]] adverb::node_type node_type() const noexcept {
-    return static_cast<adverb::node_type>(device_->node_type);
+    return static_cast<adverb::node_type>(checked_handle()->node_type);
   }
   /// Returns the number that the kernel assigned to the device until it goes away; nothing if there
   /// is none. Wraps: ibv_get_device_index(3).
@@ -83,7 +88,7 @@ class device_ref {
   /// Returns the node GUID without opening the device; 0 if it cannot be read.
   /// Wraps: ibv_get_device_guid(3).
   [[nodiscard]] guid node_guid() const noexcept {
-    return detail::guid_from_network(ibv_get_device_guid(device_));
+    return detail::guid_from_network(ibv_get_device_guid(checked_handle()));
   }
 
   /// Returns the C object, which the list owns.
@@ -92,6 +97,11 @@ class device_ref {
   friend constexpr bool operator==(device_ref, device_ref) noexcept = default;
 
  private:
+  [[nodiscard]] ibv_device* checked_handle(const char* call = __builtin_FUNCTION()) const noexcept {
+    detail::require(device_ != nullptr, call, "the device is empty: it was not found");
+    return device_;
+  }
+
   ibv_device* device_ = nullptr;
 };
 

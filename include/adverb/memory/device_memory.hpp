@@ -42,7 +42,7 @@ class device_memory_base : public handle_base<ibv_dm> {
       : handle_base{memory}, size_{size} {}
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the size in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

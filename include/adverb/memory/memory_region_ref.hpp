@@ -60,22 +60,22 @@ class memory_region_base : public handle_base<ibv_mr> {
   }
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return native_handle()->pd;
+    return checked_handle()->pd;
   }
 
   /// Returns the key for local work requests. Every buffer of the region carries it.
   [[nodiscard]] adverb::lkey lkey() const noexcept { return lkey_; }
   /// Returns the key for a peer's work requests. `remote` returns it together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
-    return static_cast<adverb::rkey>(native_handle()->rkey);
+    return static_cast<adverb::rkey>(checked_handle()->rkey);
   }
   /// Returns the handle by which another process imports the region. That process also needs the
   /// device address and the rights.
   [[nodiscard]] memory_region_handle handle() const noexcept {
-    return static_cast<memory_region_handle>(native_handle()->handle);
+    return static_cast<memory_region_handle>(checked_handle()->handle);
   }
   /// Returns the size in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -43,13 +43,13 @@ class memory_window_base : public handle_base<ibv_mw> {
   static constexpr window_type type = Type;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return native_handle()->pd;
+    return checked_handle()->pd;
   }
   /// Returns the key of the last posted bind.
-  [[nodiscard]] rkey key() const noexcept { return static_cast<rkey>(native_handle()->rkey); }
+  [[nodiscard]] rkey key() const noexcept { return static_cast<rkey>(checked_handle()->rkey); }
 
   /// Prepares a binding of a type 2 window to `length` bytes of the region from `offset`. The
   /// binding has the next key of the window. It takes effect when it is posted:
@@ -82,7 +82,7 @@ class memory_window_base : public handle_base<ibv_mw> {
   /// `key` is the `previous_key()` of the failed bind, or the `key()` of the binding that was to be
   /// unbound. Without this call the window and the device disagree, and later binds fail too.
   void restore_key(rkey key) const noexcept {
-    native_handle()->rkey = static_cast<std::uint32_t>(key);
+    checked_handle()->rkey = static_cast<std::uint32_t>(key);
   }
 };
 

@@ -17,10 +17,10 @@ class protection_domain_base : public handle_base<ibv_pd> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the handle by which another process imports the domain.
   [[nodiscard]] protection_domain_handle handle() const noexcept {
-    return static_cast<protection_domain_handle>(native_handle()->handle);
+    return static_cast<protection_domain_handle>(checked_handle()->handle);
   }
 };
 
@@ -73,7 +73,7 @@ class thread_domain_base : public handle_base<ibv_td> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 };
 
 }  // namespace detail

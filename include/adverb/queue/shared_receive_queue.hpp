@@ -38,13 +38,13 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return native_handle()->pd;
+    return checked_handle()->pd;
   }
   /// Returns the pointer that was passed at creation.
-  [[nodiscard]] void* user_context() const noexcept { return native_handle()->srq_context; }
+  [[nodiscard]] void* user_context() const noexcept { return checked_handle()->srq_context; }
 
   /// Posts receives in order with one doorbell. A message takes the next receive at whichever queue
   /// pair it arrives; the completion names that queue pair. Does not allocate and takes no lock of

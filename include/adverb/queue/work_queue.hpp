@@ -39,20 +39,20 @@ class work_queue_base : public handle_base<ibv_wq> {
 
   /// Returns the number of the work queue.
   [[nodiscard]] work_queue_number number() const noexcept {
-    return static_cast<work_queue_number>(native_handle()->wq_num);
+    return static_cast<work_queue_number>(checked_handle()->wq_num);
   }
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return native_handle()->pd;
+    return checked_handle()->pd;
   }
   /// Returns the completion queue.
   [[nodiscard]] completion_queue_ref completion_queue() const noexcept {
-    return native_handle()->cq;
+    return checked_handle()->cq;
   }
   /// Returns the pointer that was passed at creation.
-  [[nodiscard]] void* user_context() const noexcept { return native_handle()->wq_context; }
+  [[nodiscard]] void* user_context() const noexcept { return checked_handle()->wq_context; }
 
   /// Posts receives in order with one doorbell. Does not allocate and takes no lock of its own; the
   /// provider serialises posts from several threads. Terminates the program if the queue is empty

@@ -21,7 +21,7 @@ class address_handle_base : public handle_base<ibv_ah> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 };
 
 }  // namespace detail

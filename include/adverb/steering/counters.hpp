@@ -47,7 +47,7 @@ class counters_base : public handle_base<ibv_counters> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 
   /// Counts a quantity at an index, in flows that later name these counters in an `action_count`.
   /// Quantities that share an index are added up. Fails with EBUSY if a flow already uses the

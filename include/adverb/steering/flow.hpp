@@ -24,7 +24,7 @@ class flow_base : public handle_base<ibv_flow> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 };
 
 }  // namespace detail

@@ -40,7 +40,7 @@ class flow_action_base : public handle_base<ibv_flow_action> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
 
   /// Modifies the action for all flows that use it. On failure it is unchanged.
   /// Wraps: ibv_modify_flow_action_esp(3).

@@ -23,12 +23,12 @@
 namespace adverb::inline ADVERB_ABI::cm {
 
 ADVERB_FUNC completion_queue_ref identifier_base::send_cq() const noexcept {
-  const ibv_qp* const pair = native_handle()->qp;
+  const ibv_qp* const pair = checked_handle()->qp;
   return pair == nullptr ? nullptr : pair->send_cq;
 }
 
 ADVERB_FUNC completion_queue_ref identifier_base::recv_cq() const noexcept {
-  const ibv_qp* const pair = native_handle()->qp;
+  const ibv_qp* const pair = checked_handle()->qp;
   return pair == nullptr ? nullptr : pair->recv_cq;
 }
 

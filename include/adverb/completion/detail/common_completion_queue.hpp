@@ -117,10 +117,10 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   using base::base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return this->checked_handle()->context; }
   /// Returns the number of completions that it holds: at least the requested number.
   [[nodiscard]] std::size_t capacity() const noexcept {
-    return static_cast<std::size_t>(this->native_handle()->cqe);
+    return static_cast<std::size_t>(this->checked_handle()->cqe);
   }
   /// Returns how many of these are reserved, by send windows and by `completion_reservation`s.
   [[nodiscard]] std::size_t reserved() const noexcept {
@@ -128,10 +128,10 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
   /// Returns the channel for its events, or an empty reference if it has none.
   [[nodiscard]] completion_channel_ref channel() const noexcept {
-    return this->native_handle()->channel;
+    return this->checked_handle()->channel;
   }
   /// Returns the pointer that was passed at creation.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->cq_context; }
+  [[nodiscard]] void* user_context() const noexcept { return this->checked_handle()->cq_context; }
 
   /// Requests one event on the channel for the next completion, or (`solicited_only`) for the next
   /// solicited message or error. A completion that is already there generates no event: prefer

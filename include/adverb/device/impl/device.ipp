@@ -31,7 +31,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC std::optional<std::uint32_t> device_ref::index() const noexcept {
-  const int number = ibv_get_device_index(device_);
+  const int number = ibv_get_device_index(checked_handle());
   if (number < 0) return std::nullopt;
   return static_cast<std::uint32_t>(number);
 }

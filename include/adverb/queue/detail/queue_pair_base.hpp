@@ -37,22 +37,22 @@ class queue_pair_base : public handle_base<ibv_qp> {
 
   /// Returns the number of the queue pair.
   [[nodiscard]] qp_number number() const noexcept {
-    return static_cast<qp_number>(native_handle()->qp_num);
+    return static_cast<qp_number>(checked_handle()->qp_num);
   }
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
   /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return native_handle()->pd;
+    return checked_handle()->pd;
   }
   /// Returns the completion queue for sends.
-  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return native_handle()->send_cq; }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return checked_handle()->send_cq; }
   /// Returns the completion queue for receives.
-  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return native_handle()->recv_cq; }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return checked_handle()->recv_cq; }
   /// Returns the shared receive queue, or an empty reference if it has a receive queue of its own.
-  [[nodiscard]] reference<ibv_srq> srq() const noexcept { return native_handle()->srq; }
+  [[nodiscard]] reference<ibv_srq> srq() const noexcept { return checked_handle()->srq; }
   /// Returns the pointer that was passed at creation.
-  [[nodiscard]] void* user_context() const noexcept { return native_handle()->qp_context; }
+  [[nodiscard]] void* user_context() const noexcept { return checked_handle()->qp_context; }
 
   /// Returns the state and attributes of the queue pair in the device. Wraps: ibv_query_qp(3).
   [[nodiscard]] queue_pair_attributes query(on_failure policy = throwing{}) const {
