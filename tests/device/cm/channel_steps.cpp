@@ -449,6 +449,7 @@ TEST_CASE("A cancelled step whose memory is in use ends its channel and finishes
     here.wait(taken);
     here.wait(behind);
     here.wait(offered);
+    INFO(taken.code.message());
     CHECK(
         (was_under_way ? has_failed(taken, std::errc::operation_canceled) : has_succeeded(taken)));
     CHECK(has_failed(behind, std::errc::operation_canceled));

@@ -177,7 +177,7 @@ ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
 }
 
 ADVERB_FUNC bool has_lost_device(const rdma_cm_id* id) noexcept {
-  return id->channel != nullptr && errno_of_inquiry(id) == ENXIO;
+  return id != nullptr && id->channel != nullptr && errno_of_inquiry(id) == ENXIO;
 }
 
 ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
