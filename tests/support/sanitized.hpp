@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A constant that is true in a program with the address sanitizer, which slows it down several
-// times. longer.
+// times.
 #pragma once
 
 namespace test_support {
