@@ -40,7 +40,7 @@ struct ended_program {
     REQUIRE(waitpid(child, &status, 0) == child);
   }
 
-  /// As waitpid(2) returns it.
+  /// The status that waitpid(2) returns.
   int status = 0;
   /// The messages that the failure hook got.
   std::string words;
