@@ -7,8 +7,6 @@
 // device open until its process ends.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <future>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,6 +21,7 @@
 
 #include "cm/async_side.hpp"
 #include "cm/child_process.hpp"
+#include "cm/removed_device.hpp"
 #include "cm/support.hpp"
 
 using namespace adverb;
@@ -113,22 +112,11 @@ TEST_CASE("role: one that finds everything as before", "[.]") {
 
 namespace {
 
-[[nodiscard]] int run(const std::string& command) { return std::system(command.c_str()); }
-
 void remove_device_from(const std::string& role) {
-  if (environment("SOFTRDMA_TOPOLOGY") != "loop")
-    return tell_skip("device removal", "the device is not this test's to remove");
-  const std::string device{environment("SOFTRDMA_DEVICE")};
-  const std::string interface{environment("SOFTRDMA_INTERFACE")};
+  if (!may_remove_device()) return;
   child_process user{role};
   static_cast<void>(user.word());
-  auto removed = std::async(std::launch::async, [&] { return run("rdma link delete " + device); });
-  CHECK(user.wait() == 0);
-  CHECK(removed.get() == 0);
-  CHECK(run("rdma link show | grep -q " + device) != 0);
-
-  const std::string kind = on_iwarp() ? "siw" : "rxe";
-  REQUIRE(run("rdma link add " + device + " type " + kind + " netdev " + interface) == 0);
+  remove_device_under(user);
   child_process next{"role: one that finds everything as before"};
   CHECK(next.wait() == 0);
 }

@@ -8,9 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
-#include <future>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -25,7 +23,7 @@
 
 #include "allocations/whole_paths.hpp"
 #include "cm/child_process.hpp"
-#include "cm/guest.hpp"
+#include "cm/removed_device.hpp"
 #include "random_rounds.hpp"
 #include "removal/replaced_waits.hpp"
 
@@ -105,29 +103,22 @@ TEST_CASE("role: a connection on a device that is back", "[.]") {
 
 namespace {
 
-[[nodiscard]] int run(const std::string& command) { return std::system(command.c_str()); }
-
 /// Removes the device before the n-th wait of a role until its path waits less often: for each n if
 /// ADVERB_RANDOM_SECONDS is set, and else for 1, 2, 4, 8, …
 void remove_before_each_wait(const std::string& role) {
-  if (environment("SOFTRDMA_TOPOLOGY") != "loop")
-    return tell_skip("device removal", "the device is not this test's to remove");
-  const std::string device{environment("SOFTRDMA_DEVICE")};
-  const std::string add = "rdma link add " + device + " type " + (on_iwarp() ? "siw" : "rxe") +
-                          " netdev " + std::string{environment("SOFTRDMA_INTERFACE")};
+  if (!may_remove_device()) return;
+  std::uint16_t nth = 1;
   int runs = 0;
-  for (std::uint16_t nth = 1;; nth = random_rounds::has_time() ? nth + 1 : 2 * nth) {
+  for (bool has_ended = false; !has_ended; nth = random_rounds::has_time() ? nth + 1 : 2 * nth) {
     INFO(role << ", before wait " << nth);
     child_process user{role, nth};
-    const bool has_ended = user.word() == static_cast<std::uint16_t>(word_of_run::has_ended);
-    std::future<int> removed;
-    if (!has_ended)
-      removed = std::async(std::launch::async, [&] { return run("rdma link delete " + device); });
-    CHECK(user.wait() == 0);
-    if (has_ended) break;
-    ++runs;
-    REQUIRE(removed.get() == 0);
-    REQUIRE(run(add) == 0);
+    has_ended = user.word() == static_cast<std::uint16_t>(word_of_run::has_ended);
+    if (has_ended) {
+      CHECK(user.wait() == 0);
+    } else {
+      remove_device_under(user);
+      ++runs;
+    }
   }
   child_process next{"role: a connection on a device that is back"};
   CHECK(next.wait() == 0);
