@@ -152,6 +152,17 @@ inline constexpr device_fact fenced_repetition_waits{
         "outstanding is never sent: the fence waits for it. No retry and no error follows.",
     .where = "rxe_req.c, rxe_wqe_is_fenced: counts later reads too; seen on Linux 6.1"};
 
+inline constexpr device_fact empty_requests_spoil_repeated_reads{
+    .what =
+        "A read of no bytes whose answer is lost is never answered, however often it is sent "
+        "again. "
+        "A read that is sent again after a later read or write of no bytes moves the queue pair of "
+        "the peer to ERR, which may go unanswered, too.",
+    .linux_from = {6, 3},
+    .where =
+        "rxe_resp.c, qp_resp_from_reth: keeps key 0, which duplicate_request refuses; read_reply: "
+        "looks at the length of the last request; seen on Linux 6.12"};
+
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{
     .what = "The limit of reads and atomics as responder is rounded up to a power of two.",

@@ -54,6 +54,9 @@ inline constexpr std::array every_operation{operation::send,
 [[nodiscard]] constexpr bool is_fetch(operation what) {
   return what == operation::read || is_atomic(what);
 }
+[[nodiscard]] constexpr bool is_one_sided(operation what) {
+  return is_fetch(what) || what == operation::write || what == operation::write_with_immediate;
+}
 [[nodiscard]] constexpr bool takes_receive(operation what) {
   return !is_fetch(what) && what != operation::write;
 }
@@ -110,6 +113,8 @@ struct extent {
   bool has_fences = true;
   /// Reads and atomics are posted while sends and writes before them are in progress.
   bool has_fetches_in_progress = true;
+  /// Some reads and writes have no bytes.
+  bool has_empty_requests = true;
   /// The connecting side posts three requests of this operation, and its peer none.
   std::optional<operation> only{};
 
@@ -177,6 +182,7 @@ struct plan {
       }
     } else if (each.size == 0) {
       each.size = sizes[random.below(sizes.size())];
+      if (each.size == 0 && is_one_sided(each.what) && !how.has_empty_requests) each.size = 1;
     }
     each.from = sources_at + random.below(static_cast<std::uint32_t>(how.sources() - each.size));
     if (is_fetch(each.what)) {

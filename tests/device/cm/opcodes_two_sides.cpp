@@ -142,6 +142,7 @@ template <class Link>
   plans.has_fences = !holds(device_facts::fenced_repetition_waits, device);
   plans.has_fetches_in_progress =
       !holds(device_facts::acknowledgement_completes_later_fetch, device);
+  plans.has_empty_requests = !holds(device_facts::empty_requests_spoil_repeated_reads, device);
   return plans;
 }
 
@@ -265,7 +266,7 @@ TEST_CASE("role: operations over bad links", "[.]") {
                    [] { return link_cut_for_a_time{}; });
 }
 
-TEST_CASE("role: fences and fetches that Soft-RoCE gets wrong if packets are lost", "[.]") {
+TEST_CASE("role: operations that Soft-RoCE gets wrong if packets are lost", "[.]") {
   check_operations("loss 5%", 1, {}, [] { return netem_link{"loss 5%"}; });
 }
 
