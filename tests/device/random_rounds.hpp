@@ -12,6 +12,8 @@
 #include <random>
 #include <string>
 
+#include <support/sanitized.hpp>
+
 namespace random_rounds {
 
 class chance {
@@ -41,6 +43,7 @@ class chance {
 /// returns what the round of a seed has counted.
 template <class Play>
 auto play_rounds(const Play& play, std::uint32_t seed, int rounds) {
+  if (test_support::is_sanitized) rounds = (rounds + 2) / 3;
   const std::string seconds = environment("ADVERB_RANDOM_SECONDS");
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::seconds{std::stoi("0" + seconds)};

@@ -9,6 +9,7 @@
 
 #include <adverb/messages/detail/message_session.hpp>
 #include <support/catch.hpp>
+#include <support/sanitized.hpp>
 
 #include "two_sessions.hpp"
 
@@ -258,7 +259,7 @@ namespace {
 template <class Make, class Check>
 void take_random_steps(const Make& make, const Check& check) {
   constexpr std::uint32_t first_seed = 1;
-  constexpr std::uint32_t seeds = 20'000;
+  constexpr std::uint32_t seeds = test_support::is_sanitized ? 5'000 : 20'000;
   std::uint64_t steps = 0;
   std::uint64_t offers = 0;
   for (std::uint32_t seed = first_seed; seed < first_seed + seeds; ++seed) {

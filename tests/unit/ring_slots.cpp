@@ -11,6 +11,7 @@
 #include <adverb/remote/detail/ring_slots.hpp>
 #include <adverb/remote/ring_description.hpp>
 #include <support/catch.hpp>
+#include <support/sanitized.hpp>
 
 #include "every_state.hpp"
 
@@ -212,6 +213,8 @@ TEST_CASE(
   for (const size each : {size{1, 1, 6, 43}, size{2, 1, 8, 737}, size{3, 1, 8, 9'476},
                           size{4, 1, 7, 44'788}, size{8, 2, 5, 3'420}}) {
     CAPTURE(each.slots, each.at_once, each.entries);
+    // The sanitizers find nothing in the largest one that they do not find in the others.
+    if (test_support::is_sanitized && each.states > 20'000) continue;
     exploration every;
     every.most_entries = each.entries;
     every.explore({each.slots, each.at_once});

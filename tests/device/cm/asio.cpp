@@ -14,6 +14,7 @@
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/ended_program.hpp>
+#include <support/sanitized.hpp>
 
 #include "cm/net_side.hpp"
 
@@ -86,7 +87,7 @@ with_allocator(Handler, counting_allocator<void>) -> with_allocator<Handler>;
 }  // namespace
 
 TEST_CASE("One io_context serves many connections", "[rdma_connect][rdma_accept]") {
-  constexpr int clients = 64;
+  constexpr int clients = test_support::is_sanitized ? 24 : 64;
   for (const async::waiting way :
        {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
     net_side here{{.waiting = way, .completions = completions_for_many_pairs()}};

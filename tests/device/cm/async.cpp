@@ -14,6 +14,7 @@
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
 #include <support/catch.hpp>
+#include <support/sanitized.hpp>
 
 #include "cm/async_side.hpp"
 
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("One thread serves many connections, by events and by polling",
           "[rdma_connect][rdma_accept][ibv_get_cq_event]") {
-  constexpr int clients = 64;
+  constexpr int clients = test_support::is_sanitized ? 24 : 64;
   for (const async::waiting way :
        {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
     side here{{.waiting = way, .completions = completions_for_many_pairs()}};
