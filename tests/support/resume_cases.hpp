@@ -44,6 +44,24 @@ using channel_test::is_filled;
   return options;
 }
 
+/// The handshake of a peer that resumes, and does not keep to the protocol.
+[[nodiscard]] inline detail::handshake rude_handshake() {
+  detail::handshake made = detail::handshake::of(resuming(), throwing{});
+  made.session = 77;
+  return made;
+}
+
+/// The receives that such a peer has.
+inline constexpr std::uint32_t granted = 8;
+
+/// Places at which a peer cannot resume that has got one message, and sent none.
+inline constexpr std::array<detail::session_point, 4> wrong_places{{
+    {.next = 2, .granted = granted},
+    {.next = 0xffff'ffff, .granted = granted},
+    {.ends = 1, .granted = granted},
+    {.granted = granted, .has_close = true},
+}};
+
 /// A message has its number and its size, and then bytes that follow from them.
 struct stamp {
   std::uint32_t number;

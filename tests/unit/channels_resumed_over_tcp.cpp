@@ -15,16 +15,10 @@
 
 using namespace adverb;
 using namespace channel_test;
+using resume_test::rude_handshake;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// The handshake of a peer that resumes.
-[[nodiscard]] detail::handshake rude_handshake() {
-  detail::handshake made = detail::handshake::of(resume_test::resuming(), throwing{});
-  made.session = 77;
-  return made;
-}
 
 /// Returns how a channel ends whose peer resumes it with this handshake.
 [[nodiscard]] std::error_code end_after_resuming(const detail::handshake& second) {
@@ -51,18 +45,12 @@ namespace {
 }  // namespace
 
 TEST_CASE("A peer that resumes a channel at a wrong place ends it with EPROTO") {
-  constexpr std::uint32_t granted = 8;
   const detail::handshake peer = rude_handshake();
-  CHECK(end_after_resuming(peer.resumed_at({.next = 2, .granted = granted})) ==
-        std::errc::protocol_error);
-  CHECK(end_after_resuming(peer.resumed_at({.next = 0xffff'ffff, .granted = granted})) ==
-        std::errc::protocol_error);
-  CHECK(end_after_resuming(peer.resumed_at({.ends = 1, .granted = granted})) ==
-        std::errc::protocol_error);
-  CHECK(end_after_resuming(peer.resumed_at({.granted = granted, .has_close = true})) ==
-        std::errc::protocol_error);
+  for (const detail::session_point& each : resume_test::wrong_places)
+    CHECK(end_after_resuming(peer.resumed_at(each)) == std::errc::protocol_error);
   // This one is right, and then silent.
-  CHECK(end_after_resuming(peer.resumed_at({.granted = granted})) == std::errc::timed_out);
+  CHECK(end_after_resuming(peer.resumed_at({.granted = resume_test::granted})) ==
+        std::errc::timed_out);
 }
 
 TEST_CASE("A peer that resumes an unknown session, or grants too much, ends no channel") {
@@ -75,13 +63,15 @@ TEST_CASE("A peer that resumes an unknown session, or grants too much, ends no c
     return rude.all();
   };
   const detail::handshake peer = rude_handshake();
-  const std::vector<std::byte> answer = answer_to(peer.resumed_at({.granted = 8}));
+  const std::vector<std::byte> answer =
+      answer_to(peer.resumed_at({.granted = resume_test::granted}));
   const auto read = detail::handshake::decode(std::span<const std::byte>{answer});
   REQUIRE(read);
   CHECK(read->is_resumption);
   CHECK(read->session == 0);
   CHECK_FALSE(read->has_finished);
-  const std::vector<std::byte> other = answer_to(peer.resumed_at({.granted = 9}));
+  const std::vector<std::byte> other =
+      answer_to(peer.resumed_at({.granted = resume_test::granted + 1}));
   CHECK(other.size() == detail::handshake::encoded_size);
   here.run([&](messages::channel& server) -> async::task<> { co_await server.close(); },
            [&](messages::channel& client) -> async::task<> {

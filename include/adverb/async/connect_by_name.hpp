@@ -88,6 +88,39 @@ class lookup_step : public detail::async_step<lookup_step> {
   return {loop, std::move(host), port};
 }
 
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Connects to the first of these addresses that answers, each with the options that `next_options`
+/// returns for it. Else returns nothing, and stores the failure of the attempt that got furthest in
+/// `told`.
+template <class NextOptions>
+async::task<async::connection> connect_to_each(async::device_loop& loop,
+                                               std::vector<cm::socket_address> addresses,
+                                               NextOptions next_options, failure& told) {
+  failed_attempts failed;
+  for (const cm::socket_address& to : addresses) {
+    if (!failed.may_try(to)) continue;
+    const async::connection_options options = next_options();
+    failure why;
+    std::optional<cm::rejection> rejection;
+    async::connection made =
+        co_await async::connect(loop, to, options).rejection_to(rejection).report_to(why);
+    if (made) co_return made;
+    const auto missing = why.verb().starts_with("rdma_resolve") ? attempt_lacks::way
+                         : why.verb() == "rdma_connect"         ? attempt_lacks::answer
+                                                                : attempt_lacks::queue_pair;
+    if (!failed.note(to, why, missing, rejection)) break;
+  }
+  told = failed.told();
+  co_return async::connection{};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
 /// Connects to a listener on a port of a host, given by name or numeric address:
 ///
 ///     async::connection server = co_await async::connect(loop, "storage-1", 7471);

@@ -93,23 +93,23 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
                                                             std::vector<cm::socket_address> to,
                                                             messages::channel_options options) {
   using messages::network;
-  handshake mine = first_handshake(loop, options);
+  handshake mine;
   failure over_rdma;
   failure none;
-  const bool tries_rdma =
-      options.over == network::rdma || (options.over == network::any && loop.has_channel(none));
-  for (std::size_t each = 0; tries_rdma && each < to.size(); ++each) {
-    async::connection made =
-        co_await async::connect(loop, to[each], rdma_attempt(options, mine)).report_to(over_rdma);
+  if (options.over == network::rdma || (options.over == network::any && loop.has_channel(none))) {
+    const auto next_options = [&] {
+      mine = first_handshake(loop, options);
+      return rdma_attempt(options, mine);
+    };
+    async::connection made = co_await connect_to_each(loop, to, next_options, over_rdma);
     if (made) co_return connected_channel(std::move(made), options, mine);
-    mine = first_handshake(loop, options);
   }
   if (options.over == network::rdma) on_failure{throwing{}}.report(over_rdma);
   failure why;
   for (const cm::socket_address& each : to) {
+    mine = first_handshake(loop, options);
     greeted_carrier made = co_await tcp_connect_step{loop, each, mine, options}.report_to(why);
     if (!why) co_return connected_channel(std::move(made), options, mine, each);
-    mine = first_handshake(loop, options);
   }
   if (over_rdma)
     report_both(why, over_rdma);
@@ -129,15 +129,8 @@ ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, cm::socket_ad
 
 ADVERB_FUNC async::task<channel> connect(async::device_loop& loop, std::string host,
                                          std::uint16_t port, channel_options options) {
-  if (options.over != network::rdma) {
-    co_return co_await detail::connect_to_first(
-        loop, co_await async::look_up(loop, std::move(host), port), options);
-  }
-  const detail::handshake mine = detail::first_handshake(loop, options);
-  co_return detail::connected_channel(
-      co_await async::connect(loop, std::move(host), port,
-                              detail::connection_options_of(options, mine)),
-      options, mine);
+  std::vector<cm::socket_address> found = co_await async::look_up(loop, std::move(host), port);
+  co_return co_await detail::connect_to_first(loop, std::move(found), std::move(options));
 }
 
 ADVERB_FUNC channel connect(const cm::socket_address& address, channel_options options) {
