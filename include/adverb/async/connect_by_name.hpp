@@ -92,6 +92,12 @@ class lookup_step : public detail::async_step<lookup_step> {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// The options of every attempt.
+struct same_options {
+  [[nodiscard]] const async::connection_options& operator()() const noexcept { return options; }
+  async::connection_options options;
+};
+
 /// Connects to the first of these addresses that answers, each with the options that `next_options`
 /// returns for it. Else returns nothing, and stores the failure of the attempt that got furthest in
 /// `told`.

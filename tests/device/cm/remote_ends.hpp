@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -57,6 +58,12 @@ inline async::task<> send_bytes(const async::connection& to, std::span<const std
   std::ranges::copy(bytes, memory.bytes().begin());
   co_await to.send(memory.buffer());
 }
+
+inline constexpr async::connection_options for_rings{.max_send_wr = 16,
+                                                     .receives = 80,
+                                                     .block_size = 256,
+                                                     .connect_timeout = std::chrono::seconds{30},
+                                                     .end_timeout = std::chrono::minutes{1}};
 
 /// Longer than the requests that soft-iWARP sends wrongly now and then.
 struct record {

@@ -28,12 +28,6 @@ using namespace async_test;
 
 namespace {
 
-constexpr async::connection_options for_rings{.max_send_wr = 16,
-                                              .receives = 80,
-                                              .block_size = 256,
-                                              .connect_timeout = std::chrono::seconds{30},
-                                              .end_timeout = std::chrono::minutes{1}};
-
 /// Entries wait for room in the send queue.
 constexpr async::connection_options with_few_sends = [] {
   async::connection_options few = for_rings;

@@ -9,8 +9,8 @@ ADVERB_FUNC task<connection> connect(device_loop& loop, std::string host, std::u
                                      connection_options options) {
   std::vector<cm::socket_address> found = co_await look_up(loop, std::move(host), port);
   failure why;
-  connection made =
-      co_await detail::connect_to_each(loop, std::move(found), [&] { return options; }, why);
+  const detail::same_options each{std::move(options)};
+  connection made = co_await detail::connect_to_each(loop, std::move(found), each, why);
   if (!made) on_failure{throwing{}}.report(why);
   co_return made;
 }

@@ -87,6 +87,17 @@ ADVERB_FUNC void report_both(const failure& tcp, const failure& rdma) {
       });
 }
 
+/// Makes the options of each attempt over RDMA, and its handshake.
+struct rdma_attempts {
+  [[nodiscard]] async::connection_options operator()() const {
+    mine = first_handshake(loop, options);
+    return rdma_attempt(options, mine);
+  }
+  const async::device_loop& loop;
+  const messages::channel_options& options;
+  handshake& mine;
+};
+
 /// Connects to the first of these addresses that answers: over RDMA, and then over TCP. Each
 /// attempt has a session of its own, because the peer may accept one that has failed here.
 ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& loop,
@@ -97,11 +108,8 @@ ADVERB_FUNC async::task<messages::channel> connect_to_first(async::device_loop& 
   failure over_rdma;
   failure none;
   if (options.over == network::rdma || (options.over == network::any && loop.has_channel(none))) {
-    const auto next_options = [&] {
-      mine = first_handshake(loop, options);
-      return rdma_attempt(options, mine);
-    };
-    async::connection made = co_await connect_to_each(loop, to, next_options, over_rdma);
+    const rdma_attempts each{loop, options, mine};
+    async::connection made = co_await connect_to_each(loop, to, each, over_rdma);
     if (made) co_return connected_channel(std::move(made), options, mine);
   }
   if (options.over == network::rdma) on_failure{throwing{}}.report(over_rdma);
