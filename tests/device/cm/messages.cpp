@@ -220,38 +220,6 @@ TEST_CASE("A channel of any network is over RDMA if its peer has it, and over TC
   }
 }
 
-TEST_CASE("Each attempt of a connect over RDMA has a session of its own", "[rdma_connect]") {
-  const std::array listeners{rc_listener::create(every_address()),
-                             rc_listener::create(every_address())};
-  std::vector<cm::socket_address> addresses;
-  for (const rc_listener& each : listeners) addresses.push_back(device_address(each.port()));
-  messages::channel_options options = channel_test::few_receives();
-  options.over = messages::network::rdma;
-  options.connect_timeout = 300ms;
-  options.resume_within = 1s;
-  std::error_code why;
-  async::event_loop loop;
-  loop.spawn([&]() -> async::task<> {
-    try {
-      const messages::channel none = co_await detail::connect_to_first(loop, addresses, options);
-    } catch (const std::system_error& failed) {
-      why = failed.code();
-    }
-  });
-  loop.run();
-  CHECK(why == std::errc::timed_out);
-  std::array<std::uint64_t, 2> sessions{};
-  for (std::size_t each = 0; each < 2; ++each) {
-    const auto request = listeners[each].next_request(10s);
-    const auto of_peer = detail::handshake::decode(request.private_data());
-    REQUIRE(of_peer);
-    sessions[each] = of_peer->session;
-  }
-  CHECK(sessions[0] != 0);
-  CHECK(sessions[1] != 0);
-  CHECK(sessions[0] != sessions[1]);
-}
-
 TEST_CASE("Registered memory serves channels over TCP, too", "[ibv_reg_mr]") {
   messages::channel_options options = channel_test::few_receives();
   options.over = messages::network::tcp;

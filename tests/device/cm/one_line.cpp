@@ -7,11 +7,13 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
 #include <adverb/cm.hpp>
+#include <adverb/messages.hpp>
 #include <support/catch.hpp>
 #include <support/named_host.hpp>
 #include <support/reported.hpp>
@@ -212,6 +214,39 @@ TEST_CASE("A rejected connect does not try another address of the host") {
         (why.code() == std::errc::connection_refused || why.code() == std::errc::connection_reset));
     served.get();
   }
+}
+
+TEST_CASE("Each attempt to connect a channel to a host has a session of its own",
+          "[rdma_connect]") {
+  const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
+  const named_host host{{numbers, numbers}};
+  const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  messages::channel_options options;
+  options.over = messages::network::rdma;
+  options.connect_timeout = std::chrono::milliseconds{300};
+  options.resume_within = std::chrono::seconds{1};
+  std::error_code why;
+  async::event_loop loop;
+  loop.spawn([&]() -> async::task<> {
+    try {
+      const messages::channel none =
+          co_await messages::connect(loop, host.name, listener.port(), options);
+    } catch (const std::system_error& failed) {
+      why = failed.code();
+    }
+  });
+  loop.run();
+  CHECK(why == std::errc::timed_out);
+  std::array<std::uint64_t, 2> sessions{};
+  for (std::uint64_t& each : sessions) {
+    const auto request = listener.next_request(std::chrono::seconds{10});
+    const auto of_peer = detail::handshake::decode(request.private_data());
+    REQUIRE(of_peer);
+    each = of_peer->session;
+  }
+  CHECK(sessions[0] != 0);
+  CHECK(sessions[1] != 0);
+  CHECK(sessions[0] != sessions[1]);
 }
 
 TEST_CASE("One line connects UC", "[rdma_create_ep][optional]") {
