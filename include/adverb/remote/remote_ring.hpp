@@ -88,9 +88,9 @@ class ring_operation : public async::cancellable_waiter {
  protected:
   [[nodiscard]] End& end() const noexcept { return *end_; }
   /// Reports why the wait has not been met.
-  void report(const char* verb, on_failure policy) const {
+  void report(const char* verb, bool is_end_orderly, on_failure policy) const {
     if (is_cancelled() && !end_->connection_has_ended()) return report_cancelled(policy, verb);
-    end_->report(verb, policy);
+    end_->report(verb, is_end_orderly, policy);
   }
 
  private:
@@ -241,7 +241,7 @@ class remote_ring {
       [[nodiscard]] entry take(on_failure policy) {
         if (!is_met()) [[unlikely]] {
           policy.clear();
-          this->report("remote_ring::next", policy);
+          this->report("remote_ring::next", true, policy);
           return {};
         }
         policy.clear();
@@ -289,7 +289,7 @@ class remote_ring {
         if (exceeds())
           detail::report_too_much_room(this->end(), slots_, policy);
         else
-          this->report("remote_ring::room", policy);
+          this->report("remote_ring::room", false, policy);
       }
 
      private:
@@ -330,9 +330,9 @@ class remote_ring {
       return end_.get().description();
     }
     /// Waits for the next entry. It is empty if the writer has closed the ring and has every
-    /// acknowledgement, so that the connection can be ended. Fails if the connection ends before,
-    /// because entries may be missing: with ECONNRESET if the peer has ended it; with EPROTO if the
-    /// writer violates the protocol.
+    /// acknowledgement, so that the connection can be ended; and if the peer has ended the
+    /// connection. Fails if the connection has ended otherwise; with EPROTO if the writer violates
+    /// the protocol.
     [[nodiscard]] next_step next() const noexcept { return next_step{end_.get()}; }
     /// Returns the number of entries that the program holds.
     [[nodiscard]] std::uint32_t held() const noexcept { return end_.get().slots().held(); }

@@ -97,7 +97,7 @@ class ring_end {
   /// Returns true if that is because its connection has ended.
   [[nodiscard]] inline bool connection_has_ended() const noexcept;
   /// Reports why.
-  void report(const char* verb, on_failure policy) const;
+  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
   /// The connection has gone.
   void port_gone() noexcept { port_ = nullptr; }
 
@@ -356,7 +356,7 @@ class ring_port final : public link_attachment {
   }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Reports why it has ended.
-  void report(const char* verb, on_failure policy) const;
+  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
 
   /// Posts what is due, or waits for room in the send queue.
   void flush() noexcept;

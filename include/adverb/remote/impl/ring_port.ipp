@@ -15,8 +15,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void ring_end::report(const char* verb, on_failure policy) const {
-  if (port_ != nullptr) return port_->report(verb, policy);
+ADVERB_FUNC void ring_end::report(const char* verb, bool is_end_orderly, on_failure policy) const {
+  if (port_ != nullptr) return port_->report(verb, is_end_orderly, policy);
   policy.report(ECONNABORTED, verb, [](failure_description& description) {
     description.explain("the connection of the ring was destroyed");
   });
@@ -274,9 +274,12 @@ ADVERB_FUNC void ring_port::add(ring_writer& writer, std::uint32_t receives, on_
   add_to(writer_, writer, receives, policy);
 }
 
-ADVERB_FUNC void ring_port::report(const char* verb, on_failure policy) const {
+ADVERB_FUNC void ring_port::report(const char* verb, bool is_end_orderly, on_failure policy) const {
   if (why_) return policy.report(why_);
-  link_->report(verb, policy);
+  if (is_end_orderly)
+    static_cast<void>(link_->no_message(verb, policy));
+  else
+    link_->report(verb, policy);
 }
 
 ADVERB_FUNC bool ring_port::check(const send_window_result& posted) noexcept {
