@@ -13,16 +13,6 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Returns the options with which the connecting end tries RDMA.
-ADVERB_FUNC async::connection_options rdma_attempt(const messages::channel_options& options,
-                                                   const handshake& mine) {
-  async::connection_options made = connection_options_of(options, mine);
-  constexpr timeout longest = detail::seconds{2};
-  if (options.over == messages::network::any && longest.count() < options.connect_timeout.count())
-    made.connect_timeout = longest;
-  return made;
-}
-
 ADVERB_FUNC messages::channel make_channel(std::unique_ptr<frame_carrier> carrier,
                                            const resumption_terms& terms, bool is_connecting) {
   resumable_carrier* resumption = nullptr;
@@ -91,7 +81,11 @@ ADVERB_FUNC void report_both(const failure& tcp, const failure& rdma) {
 struct rdma_attempts {
   [[nodiscard]] async::connection_options operator()() const {
     mine = first_handshake(loop, options);
-    return rdma_attempt(options, mine);
+    async::connection_options made = connection_options_of(options, mine);
+    constexpr timeout longest = detail::seconds{2};
+    if (options.over == messages::network::any && longest.count() < made.connect_timeout.count())
+      made.connect_timeout = longest;
+    return made;
   }
   const async::device_loop& loop;
   const messages::channel_options& options;
