@@ -62,6 +62,13 @@ inline constexpr std::array<detail::session_point, 4> wrong_places{{
     {.granted = granted, .has_close = true},
 }};
 
+/// Accepts a channel, sends a message, and waits for one. Stores why none comes.
+inline async::task<> send_and_wait(both_ends& here, failure& why) {
+  const messages::channel accepted = co_await here.listener.accept();
+  co_await accepted.send(1);
+  const messages::incoming none = co_await accepted.next().report_to(why);
+}
+
 /// A message has its number and its size, and then bytes that follow from them.
 struct stamp {
   std::uint32_t number;

@@ -26,11 +26,7 @@ namespace {
   options.dead_after = 200ms;
   both_ends here{options, options};
   failure why;
-  here.loop.spawn([&]() -> async::task<> {
-    const messages::channel accepted = co_await here.listener.accept();
-    co_await accepted.send(1);
-    const messages::incoming none = co_await accepted.next().report_to(why);
-  });
+  here.loop.spawn(resume_test::send_and_wait(here, why));
   const plain_socket first{here.address()};
   first.send(rude_handshake().encode().bytes());
   const plain_socket next{here.address()};

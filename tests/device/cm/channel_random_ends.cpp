@@ -25,7 +25,6 @@
 #include <vector>
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <adverb/adverb.hpp>
@@ -500,30 +499,20 @@ struct shared_round {
   bool is_killed;
   bool is_right;
 };
-[[nodiscard]] shared_round& shared_memory_of(int descriptor) {
-  void* const mapped =
-      ::mmap(nullptr, sizeof(shared_round), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapped == MAP_FAILED) throw std::runtime_error{"no shared memory"};
-  return *static_cast<shared_round*>(mapped);
-}
 
 shared_round* round_of_child = nullptr;
 
 /// One end in this process, and the other in one that may be killed at a random point.
 tally play_in_two_processes(std::uint32_t seed, messages::network over) {
   chance random{seed};
-  const int descriptor = ::memfd_create("round", 0);
-  REQUIRE(descriptor != -1);
-  REQUIRE(::ftruncate(descriptor, sizeof(shared_round)) == 0);
-  shared_round& shared = shared_memory_of(descriptor);
+  const shared_with_role<shared_round> memory;
+  shared_round& shared = *memory;
   shared = {
       .seed = random.seed(), .over = over, .numbers = {}, .is_killed = false, .is_right = false};
-  ::setenv("ADVERB_ENDS_ROUND", std::to_string(descriptor).c_str(), 1);
   account numbers;
   tally all;
   {
     child_process other{"role: an end of a channel that is killed at random"};
-    ::close(descriptor);
     lone_side here{random.seed(), numbers};
     const std::uint16_t port = other.word();
     here.loop.spawn(connect(here.loop, device_address(port), options_of(random, over), here.one));
@@ -538,7 +527,6 @@ tally play_in_two_processes(std::uint32_t seed, messages::network over) {
   all.lost += lost_between(numbers, of_other);
   // It cannot have sent less than what has arrived, but may have recorded less.
   if (!shared.is_killed) all.lost += lost_between(shared.numbers, numbers);
-  ::munmap(&shared, sizeof shared);
   return all;
 }
 
@@ -571,7 +559,7 @@ void check_rounds(const Play& play, std::uint32_t seed, int rounds) {
 }  // namespace
 
 TEST_CASE("role: an end of a channel that is killed at random", "[.]") {
-  round_of_child = &shared_memory_of(std::stoi(environment("ADVERB_ENDS_ROUND")));
+  round_of_child = &shared_with_role<shared_round>::of_role();
   chance random{round_of_child->seed};
   lone_side here{random.seed(), round_of_child->numbers, [] {
                    round_of_child->is_killed = true;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +98,42 @@ class child_process {
 
   pid_t process_ = 0;
   int word_ = -1;
+};
+
+/// An object in memory that this process and the roles which it starts meanwhile have.
+template <class T>
+class shared_with_role {
+ public:
+  shared_with_role() : descriptor_{::memfd_create("shared", 0)} {
+    if (descriptor_ == -1 || ::ftruncate(descriptor_, sizeof(T)) != 0)
+      throw std::runtime_error{"no memory to share"};
+    object_ = new (mapped(descriptor_)) T{};
+    ::setenv(variable, std::to_string(descriptor_).c_str(), 1);
+  }
+  shared_with_role(const shared_with_role&) = delete;
+  shared_with_role& operator=(const shared_with_role&) = delete;
+  ~shared_with_role() {
+    ::munmap(object_, sizeof(T));
+    ::close(descriptor_);
+  }
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+
+  /// The object, for the role. It stays until the role ends.
+  [[nodiscard]] static T& of_role() {
+    return *static_cast<T*>(mapped(std::stoi(std::string{environment(variable)})));
+  }
+
+ private:
+  static constexpr const char* variable = "ADVERB_SHARED_MEMORY";
+
+  [[nodiscard]] static void* mapped(int descriptor) {
+    void* const at = ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (at == MAP_FAILED) throw std::runtime_error{"no shared memory"};
+    return at;
+  }
+
+  int descriptor_;
+  T* object_ = nullptr;
 };
 
 }  // namespace cm_test

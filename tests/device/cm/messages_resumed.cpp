@@ -20,11 +20,7 @@ namespace {
   const messages::channel_options options = resume_test::resuming();
   both_ends here{options, options};
   failure why;
-  here.loop.spawn([&]() -> async::task<> {
-    const messages::channel accepted = co_await here.listener.accept();
-    co_await accepted.send(1);
-    const messages::incoming none = co_await accepted.next().report_to(why);
-  });
+  here.loop.spawn(resume_test::send_and_wait(here, why));
   here.loop.spawn([&]() -> async::task<> {
     const auto with = [&](const detail::handshake& mine) {
       return detail::connection_options_of(options, mine);

@@ -7,17 +7,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <adverb/adverb.hpp>
@@ -53,12 +51,6 @@ struct shared_round {
   part of_killed{};
   account killed;
 };
-[[nodiscard]] shared_round& shared_memory_of(int descriptor) {
-  void* const mapped =
-      ::mmap(nullptr, sizeof(shared_round), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapped == MAP_FAILED) throw std::runtime_error{"no shared memory"};
-  return *static_cast<shared_round*>(mapped);
-}
 
 /// Reads numbered records until the ring ends, and holds some of them.
 async::task<> read_ring(const async::connection& writer, chance& random, account& mine) {
@@ -199,19 +191,15 @@ struct tally {
 
 [[nodiscard]] tally play(std::uint32_t seed) {
   chance random{seed};
-  const int descriptor = ::memfd_create("round", 0);
-  REQUIRE(descriptor != -1);
-  REQUIRE(::ftruncate(descriptor, sizeof(shared_round)) == 0);
-  shared_round& shared = *new (&shared_memory_of(descriptor)) shared_round;
+  const shared_with_role<shared_round> memory;
+  shared_round& shared = *memory;
   shared.seed = random.seed();
   shared.of_killed = static_cast<part>(seed % 4);
-  ::setenv("ADVERB_ENDS_ROUND", std::to_string(descriptor).c_str(), 1);
   account mine;
   tally all;
   {
     side here;
     child_process other{"role: an end of a ring or stream that is killed at random", here.port()};
-    ::close(descriptor);
     here.loop.spawn(stay(here, other_end(shared.of_killed), random, mine));
     here.run();
     const int status = other.wait();
@@ -226,16 +214,14 @@ struct tally {
   if (!has_read && mine.confirmed > read) ++all.wrong;
   if (!mine.why && shared.of_killed != part::ring_writer) ++all.whole;
   (is_of_ring(shared.of_killed) ? all.entries : all.bytes) = read;
-  ::munmap(&shared, sizeof shared);
   return all;
 }
 
 }  // namespace
 
 TEST_CASE("role: an end of a ring or stream that is killed at random", "[.]") {
-  shared_round& shared = shared_memory_of(std::stoi(environment("ADVERB_ENDS_ROUND")));
   async::event_loop loop;
-  loop.spawn(be_killed(loop, shared));
+  loop.spawn(be_killed(loop, shared_with_role<shared_round>::of_role()));
   loop.run();
 }
 
