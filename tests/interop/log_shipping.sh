@@ -26,6 +26,17 @@ for client in "${clients[@]}"; do
   wait "$client" || problem="a client failed"
 done
 verdict "four clients beside others that are killed" "$problem"
+"$programs/log_shipping" "$host" --generate 1000000 >/dev/null 2>&1 &
+client=$!
+pause 0.5
+kill -KILL "$client"
+wait "$client" 2>/dev/null
+wait_for_line server '^the log ended after [1-9][0-9]* records: ' "${processes[server]}"
+problem=''
+# A client that is killed before it connects leaves no line.
+whole=$(grep -cE '^[0-9]+ records, ' "$scratch/server.out")
+[[ $whole -eq 7 ]] || problem="$whole logs were whole, not 7"
+verdict "the logs of clients that are killed are not whole" "$problem"
 succeeds "a client after them" '^shipped 10 records$' log_shipping "$host" --generate 10
 interrupt server
 

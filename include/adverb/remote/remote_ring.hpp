@@ -88,9 +88,9 @@ class ring_operation : public async::cancellable_waiter {
  protected:
   [[nodiscard]] End& end() const noexcept { return *end_; }
   /// Reports why the wait has not been met.
-  void report(const char* verb, bool is_end_orderly, on_failure policy) const {
+  void report(const char* verb, on_failure policy) const {
     if (is_cancelled() && !end_->connection_has_ended()) return report_cancelled(policy, verb);
-    end_->report(verb, is_end_orderly, policy);
+    end_->report(verb, policy);
   }
 
  private:
@@ -173,8 +173,7 @@ class remote_ring {
   class room_step;
 
   /// An entry that has arrived. Its slot goes back to the writer when this object is destroyed. An
-  /// empty one means that none will come. Not thread safe. It must not
-  /// outlive the loop.
+  /// empty one means that none will come. Not thread safe. It must not outlive the loop.
   class [[nodiscard("an entry that is destroyed at once is lost")]] entry {
    public:
     /// Makes an empty entry.
@@ -241,7 +240,7 @@ class remote_ring {
       [[nodiscard]] entry take(on_failure policy) {
         if (!is_met()) [[unlikely]] {
           policy.clear();
-          this->report("remote_ring::next", true, policy);
+          this->report("remote_ring::next", policy);
           return {};
         }
         policy.clear();
@@ -289,7 +288,7 @@ class remote_ring {
         if (exceeds())
           detail::report_too_much_room(this->end(), slots_, policy);
         else
-          this->report("remote_ring::room", false, policy);
+          this->report("remote_ring::room", policy);
       }
 
      private:
@@ -330,9 +329,9 @@ class remote_ring {
       return end_.get().description();
     }
     /// Waits for the next entry. It is empty if the writer has closed the ring and has every
-    /// acknowledgement, so that the connection can be ended; and if the peer has ended the
-    /// connection. Fails if the connection has ended otherwise; with EPROTO if the writer violates
-    /// the protocol.
+    /// acknowledgement, so that the connection can be ended. Fails if the connection ends before,
+    /// because entries may be missing: with ECONNRESET if the peer has ended it; with EPROTO if the
+    /// writer violates the protocol.
     [[nodiscard]] next_step next() const noexcept { return next_step{end_.get()}; }
     /// Returns the number of entries that the program holds.
     [[nodiscard]] std::uint32_t held() const noexcept { return end_.get().slots().held(); }
@@ -411,8 +410,8 @@ class remote_ring {
       end_.get().publish();
       return room(end_.get().slots().size());
     }
-    /// Publishes, ends the ring, and waits until the reader has done with every entry. The
-    /// connection goes on.
+    /// Publishes, ends the ring, and waits until the reader has done with every entry and has the
+    /// end. The connection goes on.
     [[nodiscard]] room_step close() const noexcept {
       end_.get().close();
       return room(end_.get().slots().size());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rings and streams between two processes, of which one is killed at a random moment. The other one
 // has what the killed one has written, in order and without a gap, and its end is not that of a
-// whole stream. The end of a ring is not judged at its reader: an empty entry also means that the
-// peer has ended the connection. random_rounds.hpp has the variables that choose the rounds.
+// whole ring or stream. random_rounds.hpp has the variables that choose the rounds.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -174,7 +173,7 @@ struct tally {
   std::uint64_t bytes = 0;
   /// Entries and bytes that were wrong, out of order, or more than were written or read.
   int wrong = 0;
-  /// Ends that looked as if the peer had closed the stream, or read the whole ring.
+  /// Ends that looked like those of whole rings and streams.
   int whole = 0;
   int not_killed = 0;
 
@@ -212,7 +211,7 @@ struct tally {
   if (mine.is_wrong || shared.killed.is_wrong || read > written) ++all.wrong;
   // An entry that is free again was read.
   if (!has_read && mine.confirmed > read) ++all.wrong;
-  if (!mine.why && shared.of_killed != part::ring_writer) ++all.whole;
+  if (!mine.why) ++all.whole;
   (is_of_ring(shared.of_killed) ? all.entries : all.bytes) = read;
   return all;
 }

@@ -426,6 +426,7 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the program destroys that end
   for (const bool has_cancelled : {false, true}) {
     std::error_code why_no_entry;
     std::error_code why_no_room;
+    bool is_read = false;
     both.run_both(
         [&](async::connection& client) -> async::task<> {
           remote_ring<record>::reader in{client, {.slots = 4}};
@@ -433,6 +434,7 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the program destroys that end
           // The entry fills one slot of the writer, which waits for all.
           const auto first = co_await in.next();
           CHECK(is_numbered(*first, 0));
+          is_read = true;
           both.loop.post([&] {
             if (has_cancelled) client.cancel_waits();
             in = {};
@@ -449,6 +451,8 @@ TEST_CASE("A wait at a ring ends with ECANCELED if the program destroys that end
             out = {};
           });
           co_await out.room(4).report_to(why_no_room);
+          // The end of the connection may lose the entry.
+          while (!is_read) co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
         });
     CHECK(why_no_entry == std::errc::operation_canceled);
     CHECK(why_no_room == std::errc::operation_canceled);
@@ -486,6 +490,52 @@ TEST_CASE("Published entries that wait for the send queue outlast the cancellati
       },
       with_few_sends);
   CHECK(read == 8);
+}
+
+TEST_CASE("A ring that is closed is whole at its reader although the connection ends at once") {
+  // Nothing but the end is left to send. It and the disconnect go different ways.
+  for (int round = 0; round < 10; ++round) {
+    both_sides both;
+    std::error_code why;
+    std::uint64_t read = 0;
+    both.run_both(
+        [&](async::connection& client) -> async::task<> {
+          const remote_ring<record>::reader in{client, {.slots = 4}};
+          co_await describe_to(client, in.description());
+          while (const auto each = co_await in.next().report_to(why))
+            read += is_numbered(*each, read) ? 1 : 0;
+        },
+        [&](async::connection& server) -> async::task<> {
+          const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+          out.claim() = numbered(0);
+          co_await out.drain();
+          co_await out.close();
+          co_await server.disconnect();
+        });
+    CHECK(read == 1);
+    CHECK_FALSE(why);
+  }
+}
+
+TEST_CASE("A ring whose connection ends before it is closed fails at its reader") {
+  both_sides both;
+  std::error_code why;
+  std::uint64_t read = 0;
+  both.run_both(
+      [&](async::connection& client) -> async::task<> {
+        const remote_ring<record>::reader in{client, {.slots = 4}};
+        co_await describe_to(client, in.description());
+        while (const auto each = co_await in.next().report_to(why))
+          read += is_numbered(*each, read) ? 1 : 0;
+      },
+      [&](async::connection& server) -> async::task<> {
+        const remote_ring<record>::writer out{server, co_await ask_for_ring(server)};
+        out.claim() = numbered(0);
+        co_await out.drain();
+        co_await server.disconnect();
+      });
+  CHECK(read == 1);
+  CHECK(why == std::errc::connection_reset);
 }
 
 TEST_CASE("A ring outlives its connection, and reports that") {

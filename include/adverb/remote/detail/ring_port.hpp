@@ -97,7 +97,7 @@ class ring_end {
   /// Returns true if that is because its connection has ended.
   [[nodiscard]] inline bool connection_has_ended() const noexcept;
   /// Reports why.
-  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
+  void report(const char* verb, on_failure policy) const;
   /// The connection has gone.
   void port_gone() noexcept { port_ = nullptr; }
 
@@ -216,10 +216,10 @@ class ring_writer final : public ring_end {
   [[nodiscard]] bool is_detached() const noexcept { return is_detached_; }
   /// Returns true if nothing is left to do without a handle.
   [[nodiscard]] bool is_done() const noexcept {
-    return is_detached_ && posted_ == published_ && phase_ != phase::closing;
+    return is_detached_ && posted_ == published_ && !must_end();
   }
   /// Returns true if this many slots are free, and can be claimed before the next `publish`, as far
-  /// as the send queue is long.
+  /// as the send queue is long, and the end is not on its way.
   [[nodiscard]] bool has_room(std::uint32_t slots) const noexcept {
     return slots_.free() >= slots && phase_ != phase::closing &&
            (posted_ == claimed_ || most_unposted_ >= claimed_ - posted_ + slots);
@@ -264,14 +264,34 @@ class ring_writer final : public ring_end {
   [[nodiscard]] ring_violation take_back(ring_place freed) noexcept {
     return slots_.take_back(freed);
   }
+  /// The reader has a further frame.
+  void frame_sent() noexcept {
+    if (frames_to_end_ == 0 || --frames_to_end_ != 0) return;
+    phase_ = phase::closed;
+    resume();
+  }
+  /// The connection has ended. It may do so before the end is acknowledged, when the reader has
+  /// done with every entry.
+  void connection_ended() noexcept {
+    if (frames_to_end_ != 0) phase_ = phase::closed;
+  }
   /// Posts what was published, and notes. Returns false if there is no room.
   [[nodiscard]] bool post_due() noexcept;
 
  private:
-  enum class phase : std::uint8_t { open, closing, closed };
+  enum class phase : std::uint8_t {
+    open,
+    /// The reader does not have the end yet, as far as is known.
+    closing,
+    closed,
+  };
 
   void flush() noexcept;
   [[gnu::cold]] [[nodiscard]] bool make_room() noexcept;
+  /// Returns true if the end is to be sent, behind what was published.
+  [[nodiscard]] bool must_end() const noexcept {
+    return phase_ == phase::closing && frames_to_end_ == 0;
+  }
   /// Returns true if nothing waits for room in the send queue, as far as that is fast to see.
   [[nodiscard]] inline bool is_ready() const noexcept;
   /// Posts what was published. Returns false if there is no room.
@@ -324,6 +344,8 @@ class ring_writer final : public ring_end {
   /// The number of slots that the reader acknowledges without a request.
   std::uint32_t at_once_ = 0;
   phase phase_ = phase::open;
+  /// Frames in progress up to the one with the end; 0 unless that is in progress.
+  std::uint32_t frames_to_end_ = 0;
   bool must_ask_ = false;
   bool is_detached_ = false;
 };
@@ -356,7 +378,7 @@ class ring_port final : public link_attachment {
   }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Reports why it has ended.
-  void report(const char* verb, bool is_end_orderly, on_failure policy) const;
+  void report(const char* verb, on_failure policy) const;
 
   /// Posts what is due, or waits for room in the send queue.
   void flush() noexcept;
@@ -380,8 +402,8 @@ class ring_port final : public link_attachment {
   }
   /// Sends a frame, for which there is room.
   void post_frame(std::size_t size) noexcept;
-  /// Returns true if the peer has every frame that was sent.
-  [[nodiscard]] bool has_sent_frames() const noexcept { return frames_in_progress_ == 0; }
+  /// Returns the number of frames that the peer does not have yet.
+  [[nodiscard]] std::uint32_t frames_in_progress() const noexcept { return frames_in_progress_; }
   /// The frame was posted. Its memory is used again when the send queue has had room for all
   /// others.
   void frame_posted() noexcept {
@@ -451,7 +473,8 @@ inline bool ring_writer::is_ready() const noexcept {
   return port_ != nullptr && port_->link().is_ready();
 }
 inline bool ring_reader::is_finished() const noexcept {
-  return slots_.is_finished() && (has_ended() || (slots_.freed() == 0 && port_->has_sent_frames()));
+  return slots_.is_finished() &&
+         (has_ended() || (slots_.freed() == 0 && port_->frames_in_progress() == 0));
 }
 inline bool ring_end::has_ended() const noexcept { return port_ == nullptr || port_->has_ended(); }
 inline bool ring_end::connection_has_ended() const noexcept {

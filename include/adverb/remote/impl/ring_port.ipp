@@ -15,8 +15,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void ring_end::report(const char* verb, bool is_end_orderly, on_failure policy) const {
-  if (port_ != nullptr) return port_->report(verb, is_end_orderly, policy);
+ADVERB_FUNC void ring_end::report(const char* verb, on_failure policy) const {
+  if (port_ != nullptr) return port_->report(verb, policy);
   policy.report(ECONNABORTED, verb, [](failure_description& description) {
     description.explain("the connection of the ring was destroyed");
   });
@@ -194,9 +194,9 @@ ADVERB_FUNC bool ring_writer::post_due() noexcept {
     if (!post_note(ring_frame::asked)) return false;
     must_ask_ = false;
   }
-  if (phase_ == phase::closing) [[unlikely]] {
+  if (must_end()) [[unlikely]] {
     if (!post_note(ring_frame::ended)) return false;
-    phase_ = phase::closed;
+    frames_to_end_ = port_->frames_in_progress();
   }
   return true;
 }
@@ -274,12 +274,9 @@ ADVERB_FUNC void ring_port::add(ring_writer& writer, std::uint32_t receives, on_
   add_to(writer_, writer, receives, policy);
 }
 
-ADVERB_FUNC void ring_port::report(const char* verb, bool is_end_orderly, on_failure policy) const {
+ADVERB_FUNC void ring_port::report(const char* verb, on_failure policy) const {
   if (why_) return policy.report(why_);
-  if (is_end_orderly)
-    static_cast<void>(link_->no_message(verb, policy));
-  else
-    link_->report(verb, policy);
+  link_->report(verb, policy);
 }
 
 ADVERB_FUNC bool ring_port::check(const send_window_result& posted) noexcept {
@@ -302,8 +299,10 @@ ADVERB_FUNC void ring_port::frame_sent(async::operation& which, const completion
   // Frames in progress complete also when the link has destroyed the port.
   link.complete(slot, each, [&link] {
     auto* const port = static_cast<ring_port*>(link.attachment());
-    if (port == nullptr || --port->frames_in_progress_ != 0) return;
-    if (port->reader_ != nullptr) port->reader_->resume();
+    if (port == nullptr) return;
+    --port->frames_in_progress_;
+    if (port->writer_ != nullptr) port->writer_->frame_sent();
+    if (port->frames_in_progress_ == 0 && port->reader_ != nullptr) port->reader_->resume();
   });
 }
 
@@ -420,7 +419,10 @@ ADVERB_FUNC void ring_port::cancel_waits() noexcept {
 
 ADVERB_FUNC void ring_port::end() noexcept {
   has_ended_ = true;
-  if (writer_ != nullptr && writer_->is_detached()) remove_writer();
+  if (writer_ != nullptr) {
+    writer_->connection_ended();
+    if (writer_->is_detached()) remove_writer();
+  }
   resume();
 }
 
