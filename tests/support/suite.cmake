@@ -63,7 +63,7 @@ endfunction()
 # adverb_test_program(FOLDER TARGET SOURCES…): a Catch2 program, which the target tests_FOLDER builds.
 # The programs of the folders in `adverb_separate_folders` are compiled with
 # ADVERB_SEPARATE_COMPILATION, the others without.
-set(adverb_separate_folders fake device thorough)
+set(adverb_separate_folders fake device device_more thorough)
 function(adverb_test_program folder target)
   adverb_join_sources(sources ${target} ${ARGN})
   add_executable(${target} ${sources})
