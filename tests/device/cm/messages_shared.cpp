@@ -167,6 +167,60 @@ TEST_CASE("A program that holds its shared receives learns why no message comes"
         "them");
 }
 
+TEST_CASE("A client whose program holds its receives goes on when another client has gone",
+          "[ibv_create_srq]") {
+  // Both are guaranteed six, and no more are left to lend.
+  both_ends here{channel_test::few_receives(), sharing(), with_receives(12)};
+  async::event is_stalled{here.loop};
+  std::string why_stalled;
+  std::uint32_t taken = 0;
+  std::uint32_t taken_while_held = 0;
+  here.loop.spawn([&]() -> async::task<> {
+    messages::channel other = co_await here.listener.accept();
+    messages::channel client = co_await here.listener.accept();
+    const auto count = [&](const messages::incoming& got) {
+      if (got.as<std::uint32_t>() == taken) ++taken;
+    };
+    std::vector<messages::incoming> held;
+    for (int i = 0; i < 2; ++i) {
+      held.push_back(co_await client.next());
+      count(held.back());
+    }
+    co_await async::sleep_for(here.loop, 200ms);
+    why_stalled = client.why_stalled();
+    is_stalled.set();
+    // The wait for the next message begins before the other client goes.
+    here.loop.spawn([&]() -> async::task<> {
+      const messages::incoming none = co_await other.next();
+      CHECK_FALSE(none);
+      other = {};
+    });
+    held.push_back(co_await client.next());
+    count(held.back());
+    taken_while_held = taken;
+    held.clear();
+    while (const messages::incoming got = co_await client.next()) count(got);
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    const auto connect = [&] {
+      return messages::connect(here.loop, here.address(), here.client_options);
+    };
+    messages::channel other = co_await connect();
+    messages::channel server = co_await connect();
+    here.loop.spawn([&]() -> async::task<> {
+      co_await is_stalled.wait();
+      co_await other.close();
+    });
+    for (std::uint32_t each = 0; each < 10; ++each) co_await server.send(each);
+    co_await server.close();
+  });
+  here.loop.run();
+  CHECK(why_stalled ==
+        "no receives of the loop are left, and the program holds those of the channel");
+  CHECK(taken_while_held == 3);
+  CHECK(taken == 10);
+}
+
 TEST_CASE("Receives that were lent to a client come back while it is idle", "[ibv_create_srq]") {
   messages::channel_options options = sharing();
   options.dead_after = 400ms;
