@@ -5,7 +5,9 @@
 //   PROGRAM --list-cases             print the names of the cases, a line each
 //   PROGRAM --case NAME              run one case
 //   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
-//                                    its own; without arguments a program does the same
+//                                    its own; without arguments a program does the same; 1/2 in
+//                                    place of the sources is every second source, and 2/2 the
+//                                    others
 //   PROGRAM --each-source [SOURCE…]  the same, but the cases of a source share a process until one
 //                                    ends it, except those with the tag [alone]: for sanitizers,
 //                                    which make processes slow to start
@@ -91,6 +93,22 @@ struct test_case {
   std::vector<test_case> cases;
   for (const auto& [source, all] : by_source) cases.insert(cases.end(), all.begin(), all.end());
   return cases;
+}
+
+/// The sources that arguments name: "1/2" is every second source, and "2/2" the others.
+[[nodiscard]] std::vector<std::string> named_sources(std::vector<std::string> arguments) {
+  if (arguments != std::vector<std::string>{"1/2"} && arguments != std::vector<std::string>{"2/2"})
+    return arguments;
+  std::vector<std::string> half;
+  std::string last;
+  bool is_taken = arguments[0] == "2/2";
+  for (const test_case& each : all_cases()) {
+    if (each.source == last) continue;
+    last = each.source;
+    is_taken = !is_taken;
+    if (is_taken) half.push_back(last);
+  }
+  return half;
 }
 
 /// Fails a case or a section that asserts nothing; a reported skip (skip.hpp) counts as an
@@ -340,7 +358,8 @@ int main(int argc, char** argv) {
   if (!what.starts_with("role: ")) refuse_empty_cases(session);
   if (argc == 1) return run_each(session, argv[0], {}, false);
   if (what == "--each-case" || what == "--each-source")
-    return run_each(session, argv[0], {argv + 2, argv + argc}, what == "--each-source");
+    return run_each(session, argv[0], named_sources({argv + 2, argv + argc}),
+                    what == "--each-source");
   if (what != "--case" || argc != 3) return session.run(argc, argv);
   for (const test_case& each : all_cases())
     if (each.full_name() == argv[2]) return run_case(session, each);

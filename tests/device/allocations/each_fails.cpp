@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The n-th allocation of a connection, a channel, a ring and a stream fails, for each n: the
-// program gets an exception or a typed failure, or does not need that memory. Nothing hangs or
-// leaks.
+// The n-th allocation of a connection, a channel, a ring, a stream and registered memory fails, for
+// each n: the program gets an exception or a typed failure, or does not need that memory. Nothing
+// hangs or leaks.
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <iostream>
+#include <iterator>
+#include <memory_resource>
 #include <new>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include <adverb/adverb.hpp>
+#include <adverb/core/sizes.hpp>
 #include <adverb/messages.hpp>
+#include <adverb/pool.hpp>
 #include <support/catch.hpp>
 
 #include "allocations/replaced_new.hpp"
@@ -145,6 +152,48 @@ TEST_CASE("A ring fails in order without each allocation in turn", "[ibv_post_se
 
 TEST_CASE("A stream fails in order without each allocation in turn", "[ibv_post_send]") {
   fail_each_and_more("stream", pass_through_stream);
+}
+
+namespace {
+
+/// Four pages for a cache of two regions.
+alignas(4096) std::array<std::byte, std::size_t{4} * 4096> of_cache{};
+
+/// Allocates from slabs, takes blocks of a pool, and registers memory in a cache.
+void use_registered_memory(outcome& of) {
+  const context device = open_device();
+  const protection_domain domain{device};
+  constexpr std::size_t slab = kibibytes(64);
+  registered_resource memory{domain, {.slab = slab, .limit = mebibytes(1), .huge_pages = false}};
+  const auto is_right = [&](const std::pmr::vector<std::byte>& bytes) {
+    return memory.buffer_of(bytes).size() == bytes.size() &&
+           std::ranges::count(bytes, std::byte{1}) == std::ssize(bytes);
+  };
+  bool has_all = true;
+  {
+    std::pmr::vector<std::byte> small(100, std::byte{1}, &memory);
+    std::pmr::vector<std::byte> large(3 * slab, std::byte{1}, &memory);
+    // A second slab, and another for what a vector grows to.
+    std::pmr::vector<std::byte> growing(slab - 1000, std::byte{1}, &memory);
+    growing.resize(2 * slab, std::byte{1});
+    has_all = is_right(small) && is_right(large) && is_right(growing);
+    buffer_pool pool{memory, {.block_size = 64, .blocks = 100}};
+    const buffer_lease first = pool.try_take();
+    has_all &= static_cast<bool>(first);
+  }
+  registration_cache cache{domain, {.max_regions = 2}};
+  for (std::size_t each = 0; each < 4; ++each) {
+    const std::span<std::byte> bytes = std::span{of_cache}.subspan(each * 4096, 4096);
+    has_all &= cache.region(bytes).buffer().size() == bytes.size();
+  }
+  has_all &= cache.statistics().regions == 2;
+  of.is_whole = has_all && memory.statistics().in_use == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Registered memory fails in order without each allocation in turn", "[ibv_reg_mr]") {
+  fail_each_and_more("registered memory", use_registered_memory);
 }
 
 TEST_CASE("A connection of calls that block fails in order without each allocation in turn",

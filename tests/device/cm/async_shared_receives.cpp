@@ -100,14 +100,16 @@ TEST_CASE("Every shared block holds a message at once", "[ibv_post_srq_recv]") {
     std::vector<async::message> kept;
     while (kept.size() < blocks) kept.push_back(co_await client.next());
     for (const async::message& each : kept) arrived += text_of(each);
+    // An end at once may stop the acknowledgement of the last message.
+    const async::message none = co_await client.next();
+    CHECK(!none);
   };
   const auto active = [&]() -> async::task<> {
     const async::connection server = co_await async::connect(here.loop, here.address(), small);
     const text_memory memory{server, "abc"};
     for (std::size_t each = 0; each < blocks; ++each)
       co_await server.send(memory.region.buffer().slice(each, 1));
-    const async::message none = co_await server.next();
-    CHECK(!none);
+    co_await server.disconnect();
   };
   here.loop.spawn(passive());
   here.loop.spawn(active());

@@ -331,6 +331,40 @@ TEST_CASE("The ends of a ring report why they cannot be made, or used") {
       });
 }
 
+TEST_CASE("A ring works with one request in progress, and over iWARP needs two") {
+  both_sides both;
+  async::connection_options one_request = for_rings;
+  one_request.max_send_wr = 1;
+  std::uint64_t read = 0;
+  failure refused;
+  both.run_both(
+      [&](async::connection& client) -> async::task<> {
+        const remote_ring<record>::reader in{client, {.slots = 4}};
+        co_await describe_to(client, in.description());
+        std::error_code why;
+        while (const auto each = co_await in.next().report_to(why))
+          read += is_numbered(*each, read) ? 1 : 0;
+      },
+      [&](async::connection& server) -> async::task<> {
+        const ring_description ring = co_await ask_for_ring(server);
+        const remote_ring<record>::writer out{server, ring, refused};
+        if (out) {
+          for (std::uint64_t each = 0; each < 9; ++each) {
+            co_await out.room();
+            out.claim() = numbered(each);
+            out.publish();
+          }
+          co_await out.close();
+        }
+        co_await server.disconnect();
+      },
+      one_request);
+  CHECK(read == (on_iwarp() ? 0 : 9));
+  CHECK(static_cast<bool>(refused) == on_iwarp());
+  if (on_iwarp())
+    CHECK(std::string_view{refused.what()}.find("max_send_wr is 1") != std::string_view::npos);
+}
+
 TEST_CASE("Entries of a ring are as aligned as their type", "[optional]") {
   struct alignas(64) line {
     std::array<std::uint64_t, 8> words;
