@@ -1,9 +1,9 @@
-# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DPREFIX=… [-DLOGS=FILE|… -DFIXTURES=…,… -DVERDICT=FILE]
+# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DPREFIX=… [-DLOG=FILE -DFIXTURE=… -DVERDICT=FILE]
 #       [-DSOURCES=…] -DPROPERTIES=… -P discover_cases.cmake
 #
 # Lists the cases of a test program, and writes a file that ctest includes: a test for each case,
-# named PREFIX and the case. A test runs its case; or, with LOGS, it reads how the case ended when the
-# fixtures ran all of them.
+# named PREFIX and the case. A test runs its case; or, with LOG, it reads how the case ended when the
+# fixture ran all of them.
 cmake_minimum_required(VERSION 3.22)
 execute_process(
   COMMAND "${PROGRAM}" --list-cases
@@ -16,8 +16,6 @@ string(REPLACE "]" "<tekcarb>" cases "${cases}")
 string(REPLACE "\n" ";" cases "${cases}")
 
 string(REPLACE "," ";" SOURCES "${SOURCES}")
-string(REPLACE "|" "]==] [==[" logs "[==[${LOGS}]==]")
-string(REPLACE "," ";" fixtures "${FIXTURES}")
 set(tests "")
 foreach(case IN LISTS cases)
   if(NOT case MATCHES "^([^:]+): ")
@@ -28,13 +26,13 @@ foreach(case IN LISTS cases)
   endif()
   string(REPLACE "<bracket>" "[" case "${case}")
   string(REPLACE "<tekcarb>" "]" case "${case}")
-  set(command "[==[${PROGRAM}]==] --case [==[${case}]==]")
+  set(command "[==[${PROGRAM}]==] --case")
   set(fixture "")
-  if(LOGS)
-    set(command "[==[${VERDICT}]==] [==[${case}]==] ${logs}")
-    set(fixture " FIXTURES_REQUIRED [==[${fixtures}]==]")
+  if(LOG)
+    set(command "[==[${VERDICT}]==] [==[${LOG}]==]")
+    set(fixture " FIXTURES_REQUIRED ${FIXTURE}")
   endif()
-  string(APPEND tests "add_test([==[${PREFIX}${case}]==] ${command})\n"
+  string(APPEND tests "add_test([==[${PREFIX}${case}]==] ${command} [==[${case}]==])\n"
          "set_tests_properties([==[${PREFIX}${case}]==] PROPERTIES ${PROPERTIES}${fixture})\n")
 endforeach()
 file(WRITE "${OUTPUT}" "${tests}")

@@ -123,45 +123,28 @@ endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${tests}.in")
 endfunction()
 
-# adverb_add_guest(FOLDER KIND NAME OPTIONS… -- COMMAND…): what runs the cases of a kind in one machine,
-# with the options of scripts/on_device: the test "FOLDER.KINDNAME", which is a fixture of the same
-# name. `adverb_guest_log` is set to what it writes.
-macro(adverb_add_guest folder kind name)
-  set(adverb_guest_log "${CMAKE_CURRENT_BINARY_DIR}/${kind}${name}.log")
+# adverb_add_guest(FOLDER KIND OPTIONS… -- COMMAND…): what runs all cases of a kind in one machine, with
+# the options of scripts/on_device: the test "FOLDER.KINDguest", which is a fixture of the same name.
+# `adverb_guest_log` is set to what it writes.
+macro(adverb_add_guest folder kind)
+  set(adverb_guest_log "${CMAKE_CURRENT_BINARY_DIR}/${kind}guest.log")
   adverb_add_guest_test(
-    ${folder} ${kind}${name} "${PROJECT_SOURCE_DIR}/tests/support/in_guest" "${adverb_guest_log}"
+    ${folder} ${kind}guest "${PROJECT_SOURCE_DIR}/tests/support/in_guest" "${adverb_guest_log}"
     ${adverb_test_prefix}${folder}.${kind} ${ARGN})
   set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 2700 FIXTURES_SETUP ${adverb_test})
 endmacro()
 
 # adverb_add_guest_suite(FOLDER KIND TARGET SOURCES OPTIONS… -- [COMMAND…]): the cases of a program, or
-# those of some of its sources, in one machine; the command gets the program as its arguments. Two
-# machines divide all sources if `adverb_two_guests` is set, and the second one runs beside the long
-# ones.
-set(adverb_two_guests "")
+# those of some of its sources, in one machine; the command gets the program as its arguments.
 function(adverb_add_guest_suite folder kind target sources)
   set(way --each-case)
   if(ADVERB_SANITIZED)
     set(way --each-source)
   endif()
-  if(adverb_two_guests)
-    adverb_add_guest(${folder} "${kind}" guest ${ARGN} $<TARGET_FILE:${target}> ${way} 1/2)
-    set(logs "${adverb_guest_log}")
-    set(fixtures ${adverb_test})
-    set(adverb_guest_lock softrdma)
-    adverb_add_guest(${folder} "${kind}" guest_2 ${ARGN} $<TARGET_FILE:${target}> ${way} 2/2)
-    list(APPEND logs "${adverb_guest_log}")
-    list(APPEND fixtures ${adverb_test})
-  else()
-    adverb_add_guest(${folder} "${kind}" guest ${ARGN} $<TARGET_FILE:${target}> ${way} ${sources})
-    set(logs "${adverb_guest_log}")
-    set(fixtures ${adverb_test})
-  endif()
+  adverb_add_guest(${folder} "${kind}" ${ARGN} $<TARGET_FILE:${target}> ${way} ${sources})
   list(JOIN sources "," sources)
-  list(JOIN logs "|" logs)
-  list(JOIN fixtures "," fixtures)
   adverb_discover_cases(
-    ${folder} "${kind}" ${target} "-DLOGS=${logs}" -DFIXTURES=${fixtures}
+    ${folder} "${kind}" ${target} "-DLOG=${adverb_guest_log}" -DFIXTURE=${adverb_test}
     "-DSOURCES=${sources}" "-DVERDICT=${PROJECT_SOURCE_DIR}/tests/support/verdict")
 endfunction()
 
@@ -170,15 +153,15 @@ endfunction()
 # $ADVERB_PROGRAMS. The scripts behind "--" run beside the others.
 function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
-    ${folder} "${kind}" guest --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
+    ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
   set(guest ${adverb_test})
   set_property(TEST ${guest} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
   list(REMOVE_ITEM ARGN "--")
   foreach(script IN LISTS ARGN)
     cmake_path(GET script STEM name)
     adverb_add_test(
-      ${folder} ${kind}${name} "${PROJECT_SOURCE_DIR}/tests/support/verdict" ${name}
-      "${adverb_guest_log}")
+      ${folder} ${kind}${name} "${PROJECT_SOURCE_DIR}/tests/support/verdict" "${adverb_guest_log}"
+      ${name})
     set_tests_properties(${adverb_test} PROPERTIES FIXTURES_REQUIRED ${guest})
   endforeach()
 endfunction()
