@@ -2,12 +2,12 @@
 // The main function of the test programs. Besides Catch2's own ways there are these to run a
 // program, in which a test case has the name "SOURCE: CASE":
 //
-//   PROGRAM --list-cases             print the names of the cases, a line each
+//   PROGRAM --list-cases [SOURCE…]   print the names of the cases, or of those of some sources, a
+//                                    line each; 1/2 in place of the sources is every second
+//                                    source, and 2/2 the others, here and below
 //   PROGRAM --case NAME              run one case
 //   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
-//                                    its own; without arguments a program does the same; 1/2 in
-//                                    place of the sources is every second source, and 2/2 the
-//                                    others
+//                                    its own; without arguments a program does the same
 //   PROGRAM --each-source [SOURCE…]  the same, but the cases of a source share a process until one
 //                                    ends it, except those with the tag [alone]: for sanitizers,
 //                                    which make processes slow to start
@@ -109,6 +109,16 @@ struct test_case {
     if (is_taken) half.push_back(last);
   }
   return half;
+}
+
+/// The cases of some sources, or of all if there are none.
+[[nodiscard]] std::vector<test_case> cases_of(const std::vector<std::string>& sources) {
+  std::vector<test_case> cases = all_cases();
+  if (!sources.empty())
+    std::erase_if(cases, [&](const test_case& each) {
+      return std::find(sources.begin(), sources.end(), each.source) == sources.end();
+    });
+  return cases;
 }
 
 /// Fails a case or a section that asserts nothing; a reported skip (skip.hpp) counts as an
@@ -301,10 +311,8 @@ void meet_the_other_host(int number) {
   (void)Catch::getRegistryHub().getTestCaseRegistry().getAllTestsSorted(session.config());
   if (before_all_cases != nullptr) before_all_cases();
 
-  std::vector<test_case> chosen = all_cases();
+  std::vector<test_case> chosen = cases_of(sources);
   std::erase_if(chosen, [&](const test_case& each) {
-    if (!sources.empty() && std::find(sources.begin(), sources.end(), each.source) == sources.end())
-      return true;
     unknown.erase(each.source);
     return listed && listed->count(each.full_name()) == 0;
   });
@@ -350,7 +358,8 @@ void meet_the_other_host(int number) {
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "--list-cases") {
-    for (const test_case& each : all_cases()) std::puts(each.full_name().c_str());
+    for (const test_case& each : cases_of(named_sources({argv + 2, argv + argc})))
+      std::puts(each.full_name().c_str());
     return 0;
   }
   Catch::Session session;

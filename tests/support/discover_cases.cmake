@@ -1,12 +1,13 @@
 # cmake -DPROGRAM=FILE -DOUTPUT=FILE -DPREFIX=… [-DLOG=FILE -DFIXTURE=… -DVERDICT=FILE]
 #       [-DSOURCES=…] -DPROPERTIES=… -P discover_cases.cmake
 #
-# Lists the cases of a test program, and writes a file that ctest includes: a test for each case,
+# Lists the cases of a test program, or those of its SOURCES, and writes a file that ctest includes: a test for each case,
 # named PREFIX and the case. A test runs its case; or, with LOG, it reads how the case ended when the
 # fixture ran all of them.
 cmake_minimum_required(VERSION 3.22)
+string(REPLACE "," ";" SOURCES "${SOURCES}")
 execute_process(
-  COMMAND "${PROGRAM}" --list-cases
+  COMMAND "${PROGRAM}" --list-cases ${SOURCES}
   OUTPUT_VARIABLE cases
   COMMAND_ERROR_IS_FATAL ANY)
 # Characters with a meaning in lists must not split a name.
@@ -15,13 +16,9 @@ string(REPLACE "[" "<bracket>" cases "${cases}")
 string(REPLACE "]" "<tekcarb>" cases "${cases}")
 string(REPLACE "\n" ";" cases "${cases}")
 
-string(REPLACE "," ";" SOURCES "${SOURCES}")
 set(tests "")
 foreach(case IN LISTS cases)
-  if(NOT case MATCHES "^([^:]+): ")
-    continue()
-  endif()
-  if(SOURCES AND NOT CMAKE_MATCH_1 IN_LIST SOURCES)
+  if(NOT case MATCHES "^[^:]+: ")
     continue()
   endif()
   string(REPLACE "<bracket>" "[" case "${case}")

@@ -85,6 +85,10 @@ function(adverb_use_test_headers target precompiled)
   target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 
+# The end of the names of a machine, its log and the list of its cases, if several machines divide the
+# cases of a kind.
+set(adverb_guest_suffix "")
+
 # adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for
 # each case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty,
 # or ends with a dot: "iwarp.". A sanitized program, whose processes start slowly, is one test instead:
@@ -96,7 +100,7 @@ function(adverb_discover_cases folder kind target)
     return()
   endif()
   set(prefix ${adverb_test_prefix}${folder}.${kind})
-  set(tests "${CMAKE_CURRENT_BINARY_DIR}/${kind}cases.cmake")
+  set(tests "${CMAKE_CURRENT_BINARY_DIR}/${kind}cases${adverb_guest_suffix}.cmake")
   adverb_label_of(label ${folder})
   set(environment "")
   if(ADVERB_SANITIZED)
@@ -116,8 +120,8 @@ function(adverb_discover_cases folder kind target)
 if(EXISTS "@tests@")
   include("@tests@")
 else()
-  add_test("@prefix@is_not_built" "the target @target@ is not built")
-  set_tests_properties("@prefix@is_not_built" PROPERTIES LABELS @label@)
+  add_test("@prefix@is_not_built@adverb_guest_suffix@" "the target @target@ is not built")
+  set_tests_properties("@prefix@is_not_built@adverb_guest_suffix@" PROPERTIES LABELS @label@)
 endif()
 ]] @ONLY)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${tests}.in")
@@ -127,9 +131,9 @@ endfunction()
 # the options of scripts/on_device: the test "FOLDER.KINDguest", which is a fixture of the same name.
 # `adverb_guest_log` is set to what it writes.
 macro(adverb_add_guest folder kind)
-  set(adverb_guest_log "${CMAKE_CURRENT_BINARY_DIR}/${kind}guest.log")
+  set(adverb_guest_log "${CMAKE_CURRENT_BINARY_DIR}/${kind}guest${adverb_guest_suffix}.log")
   adverb_add_guest_test(
-    ${folder} ${kind}guest "${PROJECT_SOURCE_DIR}/tests/support/in_guest" "${adverb_guest_log}"
+    ${folder} ${kind}guest${adverb_guest_suffix} "${PROJECT_SOURCE_DIR}/tests/support/in_guest" "${adverb_guest_log}"
     ${adverb_test_prefix}${folder}.${kind} ${ARGN})
   set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 2700 FIXTURES_SETUP ${adverb_test})
 endmacro()
