@@ -9,6 +9,14 @@
 #define ADVERB_LIFETIME_BOUND
 #endif
 
+// Marks a result that does not refer to the object, so that GCC does not warn about temporary
+// references to C objects.
+#if defined(__GNUC__) && __GNUC__ >= 14
+#define ADVERB_NO_DANGLING [[gnu::no_dangling]]
+#else
+#define ADVERB_NO_DANGLING
+#endif
+
 /// The first number of the version.
 #define ADVERB_VERSION_MAJOR 0
 /// The second number of the version.

@@ -96,29 +96,29 @@ class completion_queue_base : public common_completion_queue_base<classic_engine
 
   /// Polls the available completions into `out`, as many as it has room for, and returns them.
   /// Thread safe, unless the queue was created single threaded. Wraps: ibv_poll_cq(3).
-  [[nodiscard, gnu::always_inline]] std::span<completion> poll(
+  [[nodiscard, gnu::always_inline]] ADVERB_NO_DANGLING std::span<completion> poll(
       std::span<completion> out, on_failure policy = throwing{}) const {
     return detail::classic_engine::poll(native_handle(), out, policy);
   }
 
   /// Blocks like `wait` with a function, and returns the completions, at least one. Returns
   /// none in the cases in which that `wait` returns 0.
-  [[nodiscard]] std::span<completion> wait(std::span<completion> out,
-                                           on_failure policy = throwing{}) const {
+  [[nodiscard]] ADVERB_NO_DANGLING std::span<completion> wait(
+      std::span<completion> out, on_failure policy = throwing{}) const {
     return wait_into(out, detail::deadline{}, policy);
   }
   /// Blocks for at most `limit`, a duration of any type. On timeout it returns none and leaves the
   /// queue armed.
-  [[nodiscard]] std::span<completion> wait(std::span<completion> out, timeout limit,
-                                           on_failure policy = throwing{}) const {
+  [[nodiscard]] ADVERB_NO_DANGLING std::span<completion> wait(
+      std::span<completion> out, timeout limit, on_failure policy = throwing{}) const {
     return wait_into(out, detail::deadline{limit}, policy);
   }
 
   /// Polls like `busy_poll` with a function, and returns the completions.
   template <class Timeout>
     requires(!detail::takes_failure<Timeout>)
-  [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
-                                                on_failure policy = throwing{}) const {
+  [[nodiscard]] ADVERB_NO_DANGLING std::span<completion> busy_poll(
+      std::span<completion> out, const Timeout& timeout, on_failure policy = throwing{}) const {
     return out.first(busy_poll_with(poll_into(out), out, timeout, policy));
   }
 

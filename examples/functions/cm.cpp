@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+#include <adverb/cm/impl/src.hpp>

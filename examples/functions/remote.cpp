@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+#include <adverb/remote/impl/src.hpp>
