@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The n-th allocation of a connection, a channel, a ring, a stream and registered memory fails, for
-// each n: the program gets an exception or a typed failure, or does not need that memory. Nothing
-// hangs or leaks.
+// The n-th allocation of a connection, datagrams, a device event, a channel, a ring, a stream and
+// registered memory fails, for each n: the program gets an exception or a typed failure, or does
+// not need that memory. Nothing hangs or leaks.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -111,6 +111,17 @@ void fail_each_and_more(const char* name, const Path& path,
 TEST_CASE("An asynchronous connection fails in order without each allocation in turn",
           "[rdma_connect][rdma_accept]") {
   fail_each_and_more("connection in tasks", echo_one_message);
+}
+
+TEST_CASE("Asynchronous datagrams fail in order without each allocation in turn",
+          "[rdma_resolve_addr][rdma_join_multicast][ibv_post_send][optional]") {
+  need_datagrams();
+  fail_each_and_more("datagrams in tasks", exchange_datagrams);
+}
+
+TEST_CASE("The wait for a device event fails in order without each allocation in turn",
+          "[ibv_get_async_event][ibv_modify_srq]") {
+  fail_each_and_more("device event", await_device_event);
 }
 
 TEST_CASE("A channel over RDMA fails in order without each allocation in turn",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A connection, a channel, a ring and a stream from their start to their end, for tests that make
-// something fail at each step of them.
+// A connection, datagrams, a device event, a channel, a ring and a stream from their start to their
+// end, for tests that make something fail at each step of them.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -224,6 +226,109 @@ inline void echo_one_message(outcome& of) {
       });
 }
 
+/// An object that can be cancelled while its task runs.
+template <class Object>
+class cancellable {
+ public:
+  cancellable(const Object*& place, const Object& made) noexcept : place_{&place} {
+    *place_ = &made;
+  }
+  cancellable(const cancellable&) = delete;
+  cancellable& operator=(const cancellable&) = delete;
+  ~cancellable() { *place_ = nullptr; }
+
+ private:
+  const Object** place_;
+};
+
+/// Finds a peer by its listener, and sends a question to it, and to the group that it has joined.
+inline void exchange_datagrams(outcome& of) {
+  int tasks = 0;
+  async::event_loop loop;
+  async::datagram_listener listener{loop, every_address()};
+  const async::datagram_endpoint here{loop, device_address(), small};
+  const async::datagram_endpoint there{loop, device_address(), small};
+  const cm::socket_address group = *cm::socket_address::parse("239.7.8.9", 0);
+  loop.spawn([&]() -> async::task<> {
+    const counted_task counted{tasks};
+    auto request = co_await listener.next();
+    const cm::multicast_membership member = co_await there.join(group);
+    request.accept_datagrams(there.queue_pair());
+    for (int each = 0; each < 2; ++each) {
+      const async::datagram question = co_await there.next();
+      const cm::datagram_target sender = there.sender_of(question);
+      co_await there.send(sender, question.buffer());
+    }
+    co_await there.close();
+  });
+  loop.spawn([&]() -> async::task<> {
+    const counted_task counted{tasks};
+    const cm::datagram_peer peer = co_await here.resolve(device_address(listener.port()));
+    const cm::multicast_membership sender =
+        co_await here.join(group, {.role = cm::multicast_role::send_only});
+    const async::loop_memory memory = here.memory(5);
+    std::size_t answered = 0;
+    co_await here.send(peer, memory.buffer());
+    const async::datagram of_peer = co_await here.next();
+    answered += of_peer.bytes().size();
+    co_await here.send(sender, memory.buffer());
+    const async::datagram of_group = co_await here.next();
+    answered += of_group.bytes().size();
+    of.is_whole = answered == 10;
+    co_await here.close();
+  });
+  run_to_end(loop, of, tasks, [&] {
+    listener.cancel_waits();
+    here.cancel();
+    there.cancel();
+  });
+}
+
+/// Awaits the event of a shared receive queue that has reached its limit, on a loop that a signal
+/// may stop.
+inline void await_device_event(outcome& of) {
+  int tasks = 0;
+  async::event_loop loop{{.shared_receives = 6, .shared_block_size = 64}};
+  loop.stop_on({SIGUSR1});
+  async::listener listener{loop, every_address()};
+  const async::device_events* watched = nullptr;
+  loop.spawn([&]() -> async::task<> {
+    const counted_task counted{tasks};
+    async::connection_options sharing = small;
+    sharing.shared = true;
+    const async::connection client = co_await listener.accept(sharing);
+    const context_ref device = client.queue_pair().context();
+    const async::device_events events{loop, device};
+    const cancellable known{watched, events};
+    loop.shared_receives(device).set_limit(4);
+    // A limit that is set after the messages have come raises no event.
+    co_await client.perform(send());
+    std::array<async::message, 3> kept;
+    for (async::message& each : kept) each = co_await client.next();
+    std::optional<async_event> event;
+    do {
+      event = co_await events.next();
+    } while (event->type() != async_event_type::shared_receive_queue_limit_reached);
+    of.is_whole = true;
+    co_await client.disconnect();
+  });
+  loop.spawn([&]() -> async::task<> {
+    const counted_task counted{tasks};
+    const async::connection server =
+        co_await async::connect(loop, device_address(listener.port()), small);
+    const async::message invitation = co_await server.next();
+    const async::loop_memory memory = server.memory(5);
+    if (invitation)
+      for (int each = 0; each < 3; ++each) co_await server.send(memory.buffer());
+    const async::message end = co_await server.next();
+    if (!end) co_await server.disconnect();
+  });
+  run_to_end(loop, of, tasks, [&] {
+    listener.cancel_waits();
+    if (watched != nullptr) watched->cancel_waits();
+  });
+}
+
 [[nodiscard]] inline messages::channel_options over(messages::network which) {
   return {.over = which,
           .receives = 8,
@@ -253,21 +358,6 @@ inline void break_link(const messages::channel& of) {
       ::shutdown(descriptor, SHUT_RDWR);
   }
 }
-
-/// A channel that can be cancelled while its task runs.
-class cancellable {
- public:
-  cancellable(const messages::channel*& place, const messages::channel& made) noexcept
-      : place_{&place} {
-    *place_ = &made;
-  }
-  cancellable(const cancellable&) = delete;
-  cancellable& operator=(const cancellable&) = delete;
-  ~cancellable() { *place_ = nullptr; }
-
- private:
-  const messages::channel** place_;
-};
 
 /// Sends one message that is copied and one that is offered, and breaks the link between them if
 /// the channel resumes.

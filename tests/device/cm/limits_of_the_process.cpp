@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Calls that meet a limit of the process: its descriptors and its threads. Each fails with the call
 // of the system, the limit and nothing left behind, and succeeds when the limit is lifted.
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -172,6 +173,27 @@ TEST_CASE("A channel over RDMA fails and leaves nothing if the descriptors run o
 TEST_CASE("A channel over TCP fails and leaves nothing if the descriptors run out") {
   CHECK(run_out_of_files([] { limits_of_the_process::exchange_over(messages::network::tcp); },
                          true) >= 4);
+}
+
+TEST_CASE("Signals that a loop cannot take are not blocked", "[rdma_create_event_channel]") {
+  const auto is_blocked = [] {
+    sigset_t blocked;
+    REQUIRE(::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0);
+    return ::sigismember(&blocked, SIGUSR1) == 1;
+  };
+  async::event_loop loop;
+  failure why;
+  {
+    const few_files none{0};
+    loop.stop_on({SIGUSR1}, why);
+  }
+  CHECK(why.code() == std::errc::too_many_files_open);
+  CHECK(why.verb() == "signalfd");
+  CHECK(why.explanation().find("ulimit -n") != std::string_view::npos);
+  CHECK_FALSE(is_blocked());
+  loop.stop_on({SIGUSR1}, why);
+  CHECK_FALSE(why);
+  CHECK(is_blocked());
 }
 
 TEST_CASE("role: a user who may have no more threads", "[.]") {

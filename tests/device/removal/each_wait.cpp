@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The device is removed before the n-th wait of a connection, a channel, a ring and a stream, for
-// each n: nothing hangs, each failure is a typed one, everything can be destroyed, the kernel ends
-// the removal, and once the device is back everything works again.
+// The device is removed before the n-th wait of a connection, datagrams, a channel, a ring and a
+// stream, for each n: nothing hangs, each failure is a typed one, everything can be destroyed, the
+// kernel ends the removal, and once the device is back everything works again.
 //
 // Each run is a process of its own: librdmacm (rdma-core 44) keeps a device open until its process
 // ends, and Soft-RoCE and soft-iWARP wait for that with their removal.
@@ -69,6 +69,10 @@ TEST_CASE("role: a connection in tasks loses its device", "[.]") {
   run_and_lose_device("connection in tasks", echo_one_message);
 }
 
+TEST_CASE("role: datagrams lose their device", "[.]") {
+  run_and_lose_device("datagrams", exchange_datagrams);
+}
+
 TEST_CASE("role: a channel loses its device", "[.]") {
   run_and_lose_device("channel",
                       [](outcome& of) { exchange_messages(of, over(messages::network::rdma)); });
@@ -131,6 +135,12 @@ void remove_before_each_wait(const std::string& role) {
 TEST_CASE("A connection in tasks ends when its device is removed before any of its waits",
           "[rdma_get_cm_event][optional]") {
   remove_before_each_wait("role: a connection in tasks loses its device");
+}
+
+TEST_CASE("Datagrams end when their device is removed before any of their waits",
+          "[rdma_get_cm_event][optional]") {
+  need_datagrams();
+  remove_before_each_wait("role: datagrams lose their device");
 }
 
 TEST_CASE("A channel ends when its device is removed before any of its waits",

@@ -19,8 +19,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// Takes the events of a device, acknowledges them, and keeps those that nobody has waited for.
 class device_event_source final : public async::event_source {
  public:
-  /// The events of the context must not block.
-  explicit device_event_source(context_ref of) noexcept
+  /// The events of the context must not block. Allocates memory, for the deque.
+  explicit device_event_source(context_ref of)
       : event_source{of.async_file_descriptor()}, context_{of} {}
 
   bool ready() override {

@@ -91,15 +91,16 @@ ADVERB_FUNC void event_loop::stop_on(std::initializer_list<int> signals, on_fail
   ::sigemptyset(&taken);
   for (const int each : signals) ::sigaddset(&taken, each);
   const auto nothing = [](const failure_description&) {};
-  if (!detail::check_returned(policy, "pthread_sigmask",
-                              ::pthread_sigmask(SIG_BLOCK, &taken, nullptr), nothing))
-    return;
+  // The signals are blocked last: after a failure they still do what they did.
   int descriptor = -1;
   detail::check_minus_one(
       policy, "signalfd",
       [&] { return descriptor = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK); }, nothing);
   if (policy.failed()) return;
   epoll_.add(descriptor, &signals_.emplace(*this, descriptor), policy);
+  if (policy.failed()) return;
+  detail::check_returned(policy, "pthread_sigmask", ::pthread_sigmask(SIG_BLOCK, &taken, nullptr),
+                         nothing);
 }
 
 ADVERB_FUNC event_loop::own_source::~own_source() { ::close(file_descriptor()); }
