@@ -34,6 +34,23 @@ if(ADVERB_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# The functions of the library, compiled once for all programs that are compiled with
+# ADVERB_SEPARATE_COMPILATION. Few use those of the rings.
+set(adverb_functions_folder "${CMAKE_CURRENT_LIST_DIR}/functions")
+add_library(adverb_functions STATIC EXCLUDE_FROM_ALL "${adverb_functions_folder}/verbs.cpp")
+target_compile_definitions(adverb_functions PUBLIC ADVERB_SEPARATE_COMPILATION)
+target_link_libraries(adverb_functions PUBLIC adverb::adverb)
+target_precompile_headers(adverb_functions PRIVATE <adverb/adverb.hpp>)
+if(TARGET adverb::cm)
+  target_precompile_headers(adverb_functions PRIVATE <adverb/cm.hpp>)
+  foreach(module IN ITEMS cm async messages)
+    target_sources(adverb_functions PRIVATE "${adverb_functions_folder}/${module}.cpp")
+  endforeach()
+  add_library(adverb_remote_functions STATIC EXCLUDE_FROM_ALL "${adverb_functions_folder}/remote.cpp")
+  target_link_libraries(adverb_remote_functions PUBLIC adverb_functions)
+  target_precompile_headers(adverb_remote_functions REUSE_FROM adverb_functions)
+endif()
+
 # Finds what only some programs need. What is not installed leaves those out, with one line.
 function(adverb_find_optional name programs)
   find_package(${name} QUIET)

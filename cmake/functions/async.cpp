@@ -1,2 +1,1 @@
-// SPDX-License-Identifier: MIT
 #include <adverb/async/impl/src.hpp>

@@ -1,0 +1,1 @@
+#include <adverb/messages/impl/src.hpp>

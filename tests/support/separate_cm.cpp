@@ -1,4 +1,0 @@
-#include <adverb/async/impl/src.hpp>
-#include <adverb/cm/impl/src.hpp>
-#include <adverb/messages/impl/src.hpp>
-#include <adverb/remote/impl/src.hpp>
