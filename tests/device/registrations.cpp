@@ -150,6 +150,7 @@ TEST_CASE("On-demand memory carries messages or the device explains the lack", "
   const memory_region region{link.domain, memory->bytes, every_right | access_right::on_demand,
                              why};
   if (region) {
+    CHECK_FALSE(why);
     send_through(link, region.slice(0, 16), region.slice(page, 16));
     return;
   }
@@ -164,6 +165,7 @@ TEST_CASE("The whole address space registers or the device lacks on-demand pagin
   failure why;
   const auto region = memory_region::of_whole_address_space(link.domain, every_right, why);
   if (region) {
+    CHECK_FALSE(why);
     send_through(link, region.buffer_of(std::span{memory->bytes}.first(16)),
                  region.buffer_of(std::span{memory->bytes}.last(16)));
     return;

@@ -77,7 +77,8 @@ TEST_CASE("Creating an address handle fails with a reason") {
   address other_port = to_peer;
   other_port.port = port_number{2};
   CHECK(explanation(bench, other_port) == "the device has one port, number 1");
-  CHECK(explanation(bench, to_peer).starts_with("no route was found from ::ffff:10.0.0.1 (sgid"));
+  CHECK(explanation(bench, to_peer)
+            .starts_with("possible causes: there is no route from ::ffff:10.0.0.1 (sgid"));
   bench.port().attributes.state = IBV_PORT_DOWN;
   CHECK(explanation(bench, to_peer) == "port 1 is down");
 }

@@ -86,6 +86,16 @@ TEST_CASE("A failed create names each exceeded limit with both numbers") {
   CHECK(said().empty());
 }
 
+TEST_CASE("The explanation of a refused pair for raw packets names the capability") {
+  test_bench bench;
+  bench.machine.fail<create_qp>(EPERM);
+  failure why;
+  const auto pair =
+      queue_pair<transport::raw_packet>::create(bench.domain, {.cq = bench.queue}, why);
+  CHECK(!pair);
+  CHECK(why.explanation() == "raw packets need the capability CAP_NET_RAW");
+}
+
 TEST_CASE("Every policy reports a failed create") {
   test_bench bench;
   const failure why =
@@ -95,7 +105,10 @@ TEST_CASE("Every policy reports a failed create") {
                      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue}, policy...);
                  CHECK(!pair);
                });
-  CHECK(std::string{why.what()} == "ibv_create_qp on fake0: ENOMEM (Cannot allocate memory)");
+  CHECK(std::string{why.what()} ==
+        "ibv_create_qp on fake0: ENOMEM (Cannot allocate memory); possible causes: no memory is "
+        "left, "
+        "the device has no room for another queue pair, or the limit of locked memory (ulimit -l)");
 }
 
 TEST_CASE("Creating a queue pair without a required object fails without a call") {

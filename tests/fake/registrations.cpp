@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "a failed registration names the features that the dev
   machine.devices[0].extended.device_cap_flags_ex =
       static_cast<std::uint64_t>(adverb::device_capability::flush_persistent);
   CHECK(said(EINVAL, flush_persistent) ==
-        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+        "flush_persistent requires persistent memory, such as device DAX (/dev/dax0.0)");
 }
 
 TEST_CASE_METHOD(fixture, "a failed registration names no feature that the device has") {
@@ -237,7 +237,8 @@ TEST_CASE_METHOD(fixture, "a failed prefetch is explained") {
   CHECK(refused_with(EPERM).explanation() ==
         "possible causes: a buffer belongs to another domain, or its region lacks local_write for "
         "a write");
-  CHECK(refused_with(ENOENT).explanation() == "the region of a buffer no longer exists");
+  CHECK(refused_with(ENOENT).explanation() ==
+        "possible causes: the region of a buffer is not on_demand, or no longer exists");
   CHECK(refused_with(EOPNOTSUPP).explanation() ==
         "fake0 has no advice about memory (on-demand paging)");
   const adverb::protection_domain none;

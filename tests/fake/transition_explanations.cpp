@@ -206,8 +206,13 @@ TEST_CASE("The explanation names the route to the peer that was tried") {
       "interface is up";
   CHECK(explanation_of_rtr(bench, test_bench::peer, ENETUNREACH) == no_way);
   CHECK(explanation_of_rtr(bench, test_bench::peer, EHOSTUNREACH) == no_way);
-  CHECK(explanation_of_rtr(bench, test_bench::peer, ETIMEDOUT) == no_way);
-  CHECK(explanation_of_rtr(bench, test_bench::peer, EINVAL) == no_way);
+  CHECK(explanation_of_rtr(bench, test_bench::peer, ETIMEDOUT) ==
+        "no neighbour answered for ::ffff:10.0.0.2, from ::ffff:10.0.0.1 (sgid index 2): check the "
+        "peer's address");
+  CHECK(explanation_of_rtr(bench, test_bench::peer, EINVAL) ==
+        "possible causes: there is no route from ::ffff:10.0.0.1 (sgid index 2) to "
+        "::ffff:10.0.0.2, or "
+        "the device refuses another field of the address");
 }
 
 TEST_CASE("The explanation does not name the route for unrelated errors") {

@@ -24,7 +24,7 @@ another_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 if [[ $(id -u) -eq 0 ]] && "${another_user[@]}" test -x "$programs/rc_pingpong" 2>/dev/null; then
   prefix=("${another_user[@]}" bash -c 'ulimit -l 64; exec "$@"' -)
   refuses "memlock limit" 1 \
-    'ibv_reg_mr .*1000000 bytes were requested, .*may lock 65536 .*ulimit -l unlimited' \
+    'ibv_reg_mr .*1000000 bytes were requested, .*may lock 65536 .*memlock in /etc/security/limits.conf' \
     rc_pingpong -s 1000000
   prefix=()
 else

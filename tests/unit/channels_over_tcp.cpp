@@ -301,7 +301,7 @@ TEST_CASE("A port that is taken is refused with the reason") {
   failure why;
   const messages::listener second{loop, cm::socket_address::any(first.port()), few_receives(), why};
   CHECK(why.code() == std::errc::address_in_use);
-  CHECK(why.explanation() == "another program listens on this port");
+  CHECK(why.explanation() == "a socket has this port already: \"ss -tanp\" shows it");
   CHECK_FALSE(second.is_over(messages::network::any));
 }
 

@@ -36,9 +36,9 @@ TEST_CASE("A lookup is named by its host and its service") {
 TEST_CASE("A host that is not found may lack an address of the family") {
   CHECK(why(not_found, {"far", "7471"}) == "no host is named far");
   CHECK(why(not_found, {"far", "7471", address_family::ipv4}) ==
-        "no host is named far, or it has no IPv4 address");
+        "possible causes: no host is named far, or it has no IPv4 address");
   CHECK(why(not_found, {"far", "7471", address_family::ipv6}) ==
-        "no host is named far, or it has no IPv6 address");
+        "possible causes: no host is named far, or it has no IPv6 address");
   CHECK(why(not_found, {"far", "7471", address_family::infiniband}) == "no host is named far");
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("A failed numeric lookup explains the expected form") {
   CHECK(why(not_found, {"far", "1", address_family::unspecified, true}) ==
         "far is not a numeric address");
   CHECK(why(not_found, {"far", "1", address_family::ipv4, true}) ==
-        "far is not a numeric address, or it has no IPv4 address");
+        "possible causes: far is not a numeric address, or it has no IPv4 address");
   CHECK(why(not_found, {"far", "1", address_family::infiniband, true}) ==
         "far is not a GID: a GID has the form of an IPv6 address");
 }
@@ -55,7 +55,12 @@ TEST_CASE("An explanation distinguishes problems of the service from those of th
   const detail::lookup wanted{"far", "nfs"};
   CHECK(why(lookup_error::service_not_found, wanted) ==
         "no service of that transport is named nfs");
-  CHECK(why(lookup_error::try_again, wanted) == "no name server answered");
+  CHECK(why(lookup_error::try_again, wanted) ==
+        "possible causes: no name server answers, or it cannot find out (SERVFAIL, REFUSED)");
+  CHECK(why(lookup_error::no_address, wanted) == "far has no address of the requested family");
+  // These are not about the host.
+  CHECK(why(lookup_error::system_error, wanted).empty());
+  CHECK(why(lookup_error::out_of_memory, wanted).empty());
   const static_string<640> no_device{&detail::explain_event_channel};
   CHECK_FALSE(no_device.view().empty());
   CHECK(why(std::make_error_code(std::errc::no_such_device), wanted) == no_device.view());

@@ -60,28 +60,50 @@ TEST_CASE("the explanation names a missing local_write right") {
 
 TEST_CASE("the explanation names the limit on locked memory and how to raise it") {
   const memlock_limit limit{4096};
+  // Most drivers apply no limit to root.
   const std::string expected =
-      "8192 bytes were requested, and this process may lock 4096 in all: raise the limit with "
-      "\"ulimit -l unlimited\", LimitMEMLOCK=infinity or --ulimit memlock=-1 of a container";
-  CHECK(explanation(ENOMEM, 8192, access_right::local_write) == expected);
-  CHECK(explanation(EPERM, 8192, access_right::local_write) == expected);
+      adverb::detail::locking_process::current().is_exempt
+          ? "possible causes: no memory is left, the device has no room "
+          : "8192 bytes were requested, and this process may lock 4096 in all: "
+            "raise the limit with ";
+  CHECK(explanation(ENOMEM, 8192, access_right::local_write).starts_with(expected));
+  CHECK(explanation(EPERM, 8192, access_right::local_write).starts_with(expected));
+  CHECK(explanation(ENOMEM, 8192, access_right::local_write | access_right::on_demand).empty());
   CHECK(explanation(EINVAL, 8192, access_right::local_write).empty());
 }
 
 TEST_CASE("the explanation counts pinned memory against the limit on locked memory") {
-  const auto words = [](std::uint64_t length, std::uint64_t pinned) {
+  const auto words = [](std::uint64_t length, adverb::detail::locking_process process,
+                        std::uint64_t address = 4096) {
     const adverb::static_string<512> text{[&](adverb::text_writer& writer) {
       adverb::detail::problem_list problems{writer};
-      adverb::detail::explain_locked_memory(problems, length, pinned, 65536);
+      adverb::detail::explain_locked_memory(problems, address, length, process);
     }};
     return std::string{text.view()};
   };
-  CHECK(words(4097, 61440)
-            .starts_with("4097 bytes were requested, and this process may lock 65536 in all, of "
+  const auto pinned = [](std::uint64_t bytes) {
+    return adverb::detail::locking_process{
+        .pinned = bytes, .limit = 65536, .hard_limit = RLIM_INFINITY, .is_exempt = false};
+  };
+  CHECK(words(8192, pinned(61440))
+            .starts_with("8192 bytes were requested, and this process may lock 65536 in all, of "
                          "which 61440 are pinned: "
-                         "raise the limit with "));
-  CHECK(words(1, 70000).starts_with("1 bytes were requested, "));
-  CHECK(words(4096, 61440) ==
+                         "raise the limit with \"ulimit -l unlimited\""));
+  CHECK(words(1, pinned(70000)).starts_with("1 bytes were requested, in pages of 4096 bytes, "));
+  // The kernel counts whole pages.
+  CHECK(words(4096, pinned(61440), 4097)
+            .starts_with("4096 bytes were requested, in pages of 8192 bytes, and"));
+  CHECK(words(65536, {.pinned = 0, .limit = 32768, .hard_limit = 32768, .is_exempt = false})
+            .find("raise the limit with memlock in /etc/security/limits.conf, ") !=
+        std::string::npos);
+  CHECK(words(65536, {.pinned = 0, .limit = 32768, .hard_limit = 65536, .is_exempt = false})
+            .find("raise the limit with \"ulimit -l hard\", ") != std::string::npos);
+  CHECK(words(65536, {.pinned = 0, .limit = 32768, .hard_limit = 32768, .is_exempt = true}) ==
+        "possible causes: no memory is left, the device has no room for another region, or the "
+        "driver "
+        "applies the limit of locked memory to root too; of the 32768 bytes that this "
+        "process may lock, 0 are pinned");
+  CHECK(words(4096, pinned(61440)) ==
         "possible causes: no memory is left, or the device has no room for another region; of the "
         "65536 bytes that this process may lock, 61440 are pinned");
 }
@@ -95,12 +117,14 @@ TEST_CASE("the explanation names every problem") {
 TEST_CASE("the explanation of a refused flush_persistent names persistent memory") {
   constexpr access_rights rights = access_right::local_write | access_right::flush_persistent;
   CHECK(explanation(EINVAL, 64, rights) ==
-        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+        "flush_persistent requires persistent memory, such as device DAX (/dev/dax0.0)");
   CHECK(explanation(EIO, 64, rights).empty());
   CHECK(explanation(EINVAL, 64, access_right::local_write | access_right::flush_global).empty());
 }
 
 TEST_CASE("the explanation of EFAULT names unmapped memory") {
-  CHECK(explanation(EFAULT, 64, access_right::local_write) ==
-        "possible causes: a part of the range is not mapped, or not writable");
+  CHECK(
+      explanation(EFAULT, 64, access_right::local_write) ==
+      "possible causes: a part of the range is not mapped, is not writable, or is a shared mapping "
+      "of a file, which Linux pins on tmpfs and hugetlbfs only");
 }

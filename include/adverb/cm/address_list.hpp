@@ -27,7 +27,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 enum class lookup_error : int {
   host_not_found = EAI_NONAME,
   service_not_found = EAI_SERVICE,
-  /// No name server answered.
+  /// No name server answered, or it could not find out.
   try_again = EAI_AGAIN,
   name_server_failed = EAI_FAIL,
   family_not_supported = EAI_FAMILY,
@@ -74,7 +74,13 @@ struct lookup {
 /// "10.1.0.999 is no IP address".
 [[gnu::cold]] void explain_no_address(text_writer& writer, const lookup& wanted);
 
+/// "no host is named far".
+[[gnu::cold]] void put_no_host(text_writer& writer, const lookup& wanted);
+
 [[gnu::cold]] void explain_host_not_found(text_writer& writer, const lookup& wanted);
+
+/// Explains a host that exists, without a usable address.
+[[gnu::cold]] void explain_no_address_of_host(text_writer& writer, const lookup& wanted);
 
 /// A malformed address is looked up as a name.
 [[gnu::cold]] void explain_no_name_server(text_writer& writer, const lookup& wanted);

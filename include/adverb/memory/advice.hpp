@@ -37,7 +37,8 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
     case EPERM:
       return "possible causes: a buffer belongs to another domain, or its region lacks local_write "
              "for a write";
-    case ENOENT: return "the region of a buffer no longer exists";
+    case ENOENT:
+      return "possible causes: the region of a buffer is not on_demand, or no longer exists";
     default: return {};
   }
 }

@@ -154,7 +154,7 @@ TEST_CASE("A lookup distinguishes an unknown name from a silent name server",
   const cm::address_list found{"no-such-host.invalid", 1, {}, why};
   CHECK(found.empty());
   if (why.code() == cm::lookup_error::try_again)
-    CHECK(why.explanation() == "no name server answered");
+    CHECK(why.explanation().starts_with("possible causes: no name server answers"));
   else
     CHECK(why.explanation() == "no host is named no-such-host.invalid");
 }

@@ -78,7 +78,7 @@ TEST_CASE("A failed connect explains that nothing listens on the port",
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(why.verb() == "rdma_connect");
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(device_address(4999))));
-  CHECK(std::string{why.explanation()}.ends_with("nothing listens on that port"));
+  CHECK(why.explanation().find("nothing listens on that port") != std::string_view::npos);
   if (cm_test::on_iwarp()) return tell_skip("the reason of a rejection", no_reasons);
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
@@ -177,8 +177,8 @@ TEST_CASE("A failed listen explains that a link-local address needs its interfac
 
 TEST_CASE("A failed listen explains that the port is in use", "[rdma_bind_addr]") {
   const auto first = cm::listener<transport::rc>::create(device_address());
-  const std::string expected =
-      "port " + std::to_string(first.port()) + " is in use: something already listens on it";
+  const std::string expected = "port " + std::to_string(first.port()) +
+                               " is in use: another identifier or, over iWARP, a socket has it";
   for (const auto& at : {first.local_address(), cm::socket_address::any(first.port()),
                          cm::socket_address::any_ipv4(first.port())}) {
     const failure why = not_listening(at);

@@ -191,7 +191,7 @@ TEST_CASE("A failure to reach a host names the address that answered") {
   CHECK_FALSE(cm::connect(host.name, 7479, {}, why));
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(cm_test::device_address(7479))));
-  CHECK(why.explanation().ends_with("nothing listens on that port"));
+  CHECK(why.explanation().find("nothing listens on that port") != std::string_view::npos);
 }
 
 TEST_CASE("A rejected connect does not try another address of the host") {
@@ -312,7 +312,8 @@ TEST_CASE("A listener on every address occupies its port in both address familie
       CHECK_FALSE(none);
     });
     CHECK(why.explanation() ==
-          "port " + std::to_string(first.port()) + " is in use: something already listens on it");
+          "port " + std::to_string(first.port()) +
+              " is in use: another identifier or, over iWARP, a socket has it");
   }
 }
 

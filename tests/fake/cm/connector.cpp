@@ -107,9 +107,13 @@ TEST_CASE_METHOD(steps, "a step whose call failed can be repeated") {
         }) == "rdma_resolve_route" + between + "ENETDOWN (Network is down)");
   REQUIRE(at_address);
   auto at_route = at_address.resolve_route();
-  CHECK(message_of<called::rdma_create_qp>(ENOMEM, [&](auto&&... policy) {
-          (void)at_route.create_queue_pair({}, {}, policy...);
-        }) == "rdma_create_qp" + between + "ENOMEM (Cannot allocate memory)");
+  CHECK(
+      message_of<called::rdma_create_qp>(
+          ENOMEM, [&](auto&&... policy) { (void)at_route.create_queue_pair({}, {}, policy...); }) ==
+      "rdma_create_qp" + between +
+          "ENOMEM (Cannot allocate memory); possible causes: no memory is left, the device has no "
+          "room for "
+          "another queue pair, or the limit of locked memory (ulimit -l)");
   REQUIRE(at_route);
   auto waiting = at_route.create_queue_pair();
   CHECK(message_of<called::rdma_connect>(EIO, [&](auto&&... policy) {
@@ -323,8 +327,13 @@ TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rd
     const auto known = static_cast<cm::reject_reason>(reason);
     const bool has_words = !is_reserved(reason);
     CHECK(describe(known).empty() != has_words);
-    const std::string words =
+    std::string words =
         has_words ? std::string{describe(known)} : "reason " + std::to_string(reason);
+    if (known == cm::reject_reason::by_the_program)
+      words =
+          "possible causes: its program refused or ended, or listens on this port of other "
+          "addresses "
+          "only";
     rejected({RDMA_CM_EVENT_REJECTED, reason}, std::errc::connection_refused, words, known);
   }
 }

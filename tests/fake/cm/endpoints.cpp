@@ -111,7 +111,8 @@ TEST_CASE_METHOD(fixture, "a failed endpoint explains its failure", "[rdma_creat
         "possible causes: no neighbour answers for 10.0.0.2, or there is no route to it");
   CHECK(fails(ENETUNREACH, connect).starts_with("this machine has no route to 10.0.0.2; "));
   CHECK(fails(ENODEV, connect).starts_with("the route to 10.0.0.2 uses no RDMA device; "));
-  CHECK(fails(EADDRINUSE, listen) == "port 80 is in use: something already listens on it");
+  CHECK(fails(EADDRINUSE, listen) ==
+        "port 80 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(fails(EACCES, listen) == "ports below 1024 are for privileged programs");
 }
 

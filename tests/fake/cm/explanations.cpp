@@ -159,13 +159,13 @@ TEST_CASE_METHOD(fixture, "a failed bind explains its cause", "[rdma_bind_addr]"
   CHECK(bind(EINVAL, at("fe80::3", 80)) ==
         "a link-local address needs its interface: fe80::3%eth0, say");
   CHECK(bind(EADDRINUSE, at("10.0.0.1", 7471)) ==
-        "port 7471 is in use: something already listens on it");
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(bind(EADDRNOTAVAIL, at("10.0.0.1", 7471)) ==
-        "port 7471 is in use: something already listens on it");
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(bind(EADDRINUSE, at("fe80::3%9900003", 7471)) ==
-        "port 7471 is in use: something already listens on it");
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(bind(EADDRINUSE, cm::socket_address::any(7471)) ==
-        "port 7471 is in use: something already listens on it");
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(bind(EIO, at("10.0.0.1", 7471)).empty());
   CHECK(why_without_first("rdma_bind_addr", ENODEV, at("10.9.0.1", 7471)) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
@@ -179,7 +179,8 @@ TEST_CASE_METHOD(fixture, "a failed listen explains its cause", "[rdma_listen]")
   CHECK(why("rdma_listen", EADDRINUSE).empty());
   is_at(at("10.0.0.1", 7471));
   CHECK(why("rdma_listen", EINVAL) == "it already listens");
-  CHECK(why("rdma_listen", EADDRINUSE) == "port 7471 is in use: something already listens on it");
+  CHECK(why("rdma_listen", EADDRINUSE) ==
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   is_at(at("10.0.0.1", 7471), at(far_away, 1));
   CHECK(why("rdma_listen", EINVAL) == "it was created to connect to 10.7.0.7:1");
 }
@@ -194,7 +195,7 @@ TEST_CASE_METHOD(fixture, "a failed address resolution explains its cause", "[rd
     CHECK(why_without_first(verb, error, to) ==
           "this machine has no route to 10.7.0.7; " + rdma_devices);
   CHECK(why(verb, EADDRNOTAVAIL, to, at("10.0.0.1", 7471)) ==
-        "port 7471 is in use: something already listens on it");
+        "port 7471 is in use: another identifier or, over iWARP, a socket has it");
   CHECK(why(verb, EINVAL, at("fe80::77", 7471)) ==
         "a link-local address needs its interface: fe80::77%eth0, say");
   CHECK(why_without_first(verb, ENODEV, at("10.9.0.1", 7471)) ==
@@ -211,7 +212,8 @@ TEST_CASE_METHOD(fixture, "a failed address resolution explains its cause", "[rd
 }
 
 TEST_CASE_METHOD(fixture, "a failed rdma_connect explains its cause", "[rdma_connect]") {
-  CHECK(why("rdma_connect", ECONNREFUSED) == "nothing listens on that port");
+  CHECK(why("rdma_connect", ECONNREFUSED) ==
+        "possible causes: nothing listens on that port, or a firewall rejects it");
   CHECK(why("rdma_connect", EINVAL) == "the address is not resolved yet");
   ibv_context context{};
   id.verbs = &context;
@@ -242,8 +244,12 @@ TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
     CHECK(why(verb, EINVAL) == "it already has a queue pair");
     id.qp = nullptr;
   }
-  for (const char* verb : {"rdma_accept", "rdma_reject", "rdma_reject_ece"})
+  for (const char* verb : {"rdma_reject", "rdma_reject_ece"})
     CHECK(why(verb, EINVAL) == "no request awaits an answer");
+  CHECK(why("rdma_accept", EINVAL) ==
+        "possible causes: no request awaits an answer, or more reads and atomics in progress than "
+        "the "
+        "device allows");
   CHECK(why("rdma_disconnect", EINVAL) == "it is not connected");
   CHECK(why("rdma_establish", EINVAL) ==
         "possible causes: no peer has accepted, or the connection is already established");
@@ -308,7 +314,9 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno and an expl
   check(RDMA_CM_EVENT_MULTICAST_ERROR, 0, ECONNABORTED,
         "possible causes: the join failed, or an earlier membership is lost");
   check(RDMA_CM_EVENT_REJECTED, 28, ECONNREFUSED,
-        "the peer rejected the connection: the peer's program refused");
+        "the peer rejected the connection: possible causes: its program refused or ended, or "
+        "listens on "
+        "this port of other addresses only");
   check(RDMA_CM_EVENT_UNREACHABLE, 1, ECONNREFUSED,
         "the peer returned no queue pair: nothing listens on that port");
   const std::string no_answer =

@@ -71,6 +71,8 @@ inline bool lacks_scope(const cm::socket_address& address) noexcept {
 }
 [[gnu::cold]] void explain_lack_of_scope(text_writer& writer, const cm::socket_address& address);
 
+/// Returns false if no socket can have an address of this machine either.
+[[gnu::cold]] [[nodiscard]] bool is_usable(const cm::socket_address& address) noexcept;
 /// Explains why an identifier cannot have a local address.
 [[gnu::cold]] void explain_local_address(text_writer& writer, const std::error_code& code,
                                          const cm::socket_address& address);

@@ -52,6 +52,17 @@ ADVERB_FUNC void explain_no_address(text_writer& writer, const lookup& wanted) {
   writer.put(" address");
 }
 
+ADVERB_FUNC void put_no_host(text_writer& writer, const lookup& wanted) {
+  using enum cm::address_family;
+  const bool has_family = wanted.family == ipv4 || wanted.family == ipv6;
+  if (has_family) writer.put("possible causes: ");
+  if (wanted.numeric_host)
+    writer.put(wanted.host).put(" is not a numeric address");
+  else
+    writer.put("no host is named ").put(wanted.host);
+  if (has_family) writer.put(", or it has no ").put(wanted.family).put(" address");
+}
+
 ADVERB_FUNC void explain_host_not_found(text_writer& writer, const lookup& wanted) {
   using enum cm::address_family;
   if (wanted.numeric_host && wanted.family == infiniband) {
@@ -60,13 +71,15 @@ ADVERB_FUNC void explain_host_not_found(text_writer& writer, const lookup& wante
     explain_no_address(writer, wanted);
     if (!wanted.numeric_host) writer.put(", and no host has this name");
   } else {
-    if (wanted.numeric_host)
-      writer.put(wanted.host).put(" is not a numeric address");
-    else
-      writer.put("no host is named ").put(wanted.host);
-    if (wanted.family == ipv4 || wanted.family == ipv6)
-      writer.put(", or it has no ").put(wanted.family).put(" address");
+    put_no_host(writer, wanted);
   }
+}
+
+ADVERB_FUNC void explain_no_address_of_host(text_writer& writer, const lookup& wanted) {
+  if (looks_like_address(wanted.host))
+    explain_host_not_found(writer, wanted);
+  else
+    writer.put(wanted.host).put(" has no address of the requested family");
 }
 
 ADVERB_FUNC void explain_no_name_server(text_writer& writer, const lookup& wanted) {
@@ -74,7 +87,7 @@ ADVERB_FUNC void explain_no_name_server(text_writer& writer, const lookup& wante
     explain_no_address(writer, wanted);
     writer.put(", and ");
   }
-  writer.put("no name server answered");
+  writer.put("possible causes: no name server answers, or it cannot find out (SERVFAIL, REFUSED)");
 }
 
 ADVERB_FUNC void explain_lookup(failure_description& description, const lookup& wanted) {
@@ -86,8 +99,12 @@ ADVERB_FUNC void explain_lookup(failure_description& description, const lookup& 
       writer.put("no service of that transport is named ").put(wanted.service);
     else if (code == cm::lookup_error::try_again)
       explain_no_name_server(writer, wanted);
-    else if (code.category() == cm::lookup_category())
+    else if (code == cm::lookup_error::host_not_found)
       explain_host_not_found(writer, wanted);
+#if defined(EAI_NODATA)
+    else if (code == cm::lookup_error::no_address || code == cm::lookup_error::no_address_of_family)
+      explain_no_address_of_host(writer, wanted);
+#endif
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <adverb/cm/detail/explain_call.hpp>
@@ -88,6 +89,16 @@ ADVERB_FUNC void explain_lack_of_scope(text_writer& writer, const cm::socket_add
   writer.put(*address.ipv6()).put("%eth0, say");
 }
 
+ADVERB_FUNC bool is_usable(const cm::socket_address& address) noexcept {
+  const int made = ::socket(static_cast<int>(address.family()), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (made == -1) return true;
+  const cm::socket_address any_port = address.with_port(0);
+  const bool is_refused =
+      ::bind(made, any_port.native(), any_port.length()) == -1 && errno == EADDRNOTAVAIL;
+  ::close(made);
+  return !is_refused;
+}
+
 ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_code& code,
                                        const cm::socket_address& address) {
   // Linux reports a port in use with either error.
@@ -100,8 +111,15 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
   } else if (!address.is_any() && interface_of(address).view().empty()) {
     writer.put(address.with_port(0)).put(" is not an address of this machine; ");
     put_rdma_addresses(writer, address.family());
+  } else if (unavailable && address.port() == 0) {
+    writer.put("no port of net.ipv4.ip_local_port_range is free");
+  } else if (address.family() == cm::address_family::ipv6 &&
+             is_code(code, std::errc::address_not_available) && !is_usable(address)) {
+    writer.put(address.with_port(0));
+    writer.put(" is not usable: \"ip address\" shows it as tentative or dadfailed");
   } else if (unavailable) {
-    writer.put("port ").decimal(address.port()).put(" is in use: something already listens on it");
+    writer.put("port ").decimal(address.port());
+    writer.put(" is in use: another identifier or, over iWARP, a socket has it");
   } else if (is_code(code, std::errc::no_such_device)) {
     explain_no_device(writer, address);
   }
@@ -151,7 +169,7 @@ ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call&
 
 ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
   if (is_code(call.code, std::errc::connection_refused))
-    writer.put("nothing listens on that port");
+    writer.put("possible causes: nothing listens on that port, or a firewall rejects it");
   else if (!is_code(call.code, std::errc::invalid_argument))
     return;
   else if (lacks_scope(call.peer()))
@@ -193,8 +211,11 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
                                          : "the route is already resolved or being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
     put_unless_given_up(call.id->qp == nullptr ? "" : "it already has a queue pair");
-  else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
-           call.verb == "rdma_reject_ece")
+  else if (call.verb == "rdma_accept")
+    put_unless_given_up(
+        "possible causes: no request awaits an answer, or more reads and atomics in progress than "
+        "the device allows");
+  else if (call.verb == "rdma_reject" || call.verb == "rdma_reject_ece")
     put_unless_given_up("no request awaits an answer");
   else if (call.verb == "rdma_disconnect")
     writer.put("it is not connected");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -97,7 +99,16 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
   if (event.is_rejection()) {
     writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
                                                         : "the peer returned no queue pair: ");
-    writer.put(event.reason());
+    // The kernel of the peer gives the same reason, with zeros, if nobody listens on this address.
+    const bool has_data = std::ranges::any_of(event.private_data(),
+                                              [](std::byte each) { return each != std::byte{}; });
+    if (event.reason() == cm::reject_reason::by_the_program && !has_data)
+      writer.put(
+          "possible causes: its program refused or ended, or listens on this port of other "
+          "addresses "
+          "only");
+    else
+      writer.put(event.reason());
     put_words(writer, event.private_data());
     return;
   }

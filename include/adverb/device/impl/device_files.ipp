@@ -70,7 +70,10 @@ ADVERB_FUNC void device_file_problems::add(const device_file& file) {
     case ENOENT: may_be_container_ = true; return put("{} does not exist", {file.path});
     case EPERM:
       may_be_container_ = true;
-      return put("the device cgroup of this process refuses {}", {file.path});
+      return put(
+          "{} is refused; possible causes: the device cgroup of this process, or a device of "
+          "another network namespace (\"rdma system\" shows \"netns exclusive\")",
+          {file.path});
     case ENXIO:
     case ENODEV: return put("{} is the file of a device that is gone", {file.path});
     case EACCES:

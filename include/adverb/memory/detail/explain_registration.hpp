@@ -26,6 +26,8 @@ struct registration_attempt {
   access_rights rights = {};
   /// True if the memory is const.
   bool constant = false;
+  /// True if the kernel pins the memory: not that of a device or a dma-buf.
+  bool is_pinned = true;
 };
 
 /// A right, and the device feature that it needs.
@@ -81,12 +83,30 @@ inline constexpr std::array rights_and_features{
 [[gnu::cold]] void explain_regions(problem_list& problems, const registration_attempt& attempt,
                                    const device_attributes& device);
 
-/// Returns the bytes that the kernel counts against the limit of locked memory; 0 if unknown.
-[[nodiscard, gnu::cold]] std::uint64_t pinned_memory() noexcept;
+/// The memory that a process has locked, and may lock.
+struct locking_process {
+  /// Returns that of this process; a part that is unknown does not limit it.
+  [[nodiscard, gnu::cold]] static locking_process current() noexcept;
+
+  /// The bytes that the kernel counts against the limit.
+  std::uint64_t pinned = 0;
+  std::uint64_t limit = 0;
+  /// The limit that only a privileged process can exceed.
+  std::uint64_t hard_limit = 0;
+  /// True if the process has CAP_IPC_LOCK, to which most drivers apply no limit.
+  bool is_exempt = false;
+};
+
+/// Returns the size of the pages that contain a range.
+[[nodiscard, gnu::cold]] std::uint64_t bytes_of_pages(std::uint64_t address,
+                                                      std::uint64_t length) noexcept;
 
 /// Explains ENOMEM and EPERM by the limit of locked memory. Uses nothing but its arguments.
-[[gnu::cold]] void explain_locked_memory(problem_list& problems, std::uint64_t length,
-                                         std::uint64_t pinned, std::uint64_t limit);
+[[gnu::cold]] void explain_locked_memory(problem_list& problems, std::uint64_t address,
+                                         std::uint64_t length, const locking_process& process);
+
+/// Returns true if an errno may mean that the device lacks a feature.
+[[nodiscard, gnu::cold]] bool is_about_features(const std::error_code& code) noexcept;
 
 /// Explains the errno, for use if there is no other explanation.
 [[gnu::cold]] void explain_code(problem_list& problems, const std::error_code& code,

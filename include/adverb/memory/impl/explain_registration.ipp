@@ -55,49 +55,86 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
                  {regions, allowed});
 }
 
-ADVERB_FUNC std::uint64_t pinned_memory() noexcept {
+ADVERB_FUNC locking_process locking_process::current() noexcept {
   unsigned long kibibytes = 0;
+  unsigned long long capabilities = 0;
   if (std::FILE* const status = std::fopen("/proc/self/status", "re")) {
     char line[128];
     while (std::fgets(line, sizeof line, status) != nullptr)
-      if (std::sscanf(line, "VmPin: %lu", &kibibytes) == 1) break;
+      if (std::sscanf(line, "VmPin: %lu", &kibibytes) != 1)
+        static_cast<void>(std::sscanf(line, "CapEff: %llx", &capabilities));
     std::fclose(status);
   }
-  return std::uint64_t{kibibytes} * 1024;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) limit = {RLIM_INFINITY, RLIM_INFINITY};
+  constexpr unsigned may_lock = 14;  // CAP_IPC_LOCK
+  return {.pinned = std::uint64_t{kibibytes} * 1024,
+          .limit = limit.rlim_cur,
+          .hard_limit = limit.rlim_max,
+          .is_exempt = (capabilities >> may_lock & 1) != 0};
 }
 
-ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t length,
-                                       std::uint64_t pinned, std::uint64_t limit) {
-  if (pinned < limit && length <= limit - pinned) {
+ADVERB_FUNC std::uint64_t bytes_of_pages(std::uint64_t address, std::uint64_t length) noexcept {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return (address % page + length + page - 1) / page * page;
+}
+
+ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t address,
+                                       std::uint64_t length, const locking_process& process) {
+  const std::uint64_t needed = bytes_of_pages(address, length);
+  const bool fits = process.pinned < process.limit && needed <= process.limit - process.pinned;
+  if (fits || process.is_exempt) {
     problems.add(
-        "possible causes: no memory is left, or the device has no room for another region; of the "
-        "{} bytes that this process may lock, {} are pinned",
-        {limit, pinned});
+        fits ? "possible causes: no memory is left, or the device has no room for another region; "
+               "of "
+               "the {} bytes that this process may lock, {} are pinned"
+             : "possible causes: no memory is left, the device has no room for another region, or "
+               "the "
+               "driver applies the limit of locked memory to root too; of the {} bytes that this "
+               "process may lock, {} are pinned",
+        {process.limit, process.pinned});
     return;
   }
   problems.add([&](text_writer& writer) {
-    writer.put("{} bytes were requested, and this process may lock {} in all", {length, limit});
-    if (pinned != 0) writer.put(", of which {} are pinned", {pinned});
-    writer.put(
-        ": raise the limit with \"ulimit -l unlimited\", LimitMEMLOCK=infinity or --ulimit "
-        "memlock=-1 of a container");
+    writer.put("{} bytes were requested", {length});
+    if (needed != length) writer.put(", in pages of {} bytes", {needed});
+    writer.put(", and this process may lock {} in all", {process.limit});
+    if (process.pinned != 0) writer.put(", of which {} are pinned", {process.pinned});
+    writer.put(": raise the limit with ");
+    // A process that is not privileged cannot exceed the hard limit.
+    if (process.hard_limit == RLIM_INFINITY)
+      writer.put("\"ulimit -l unlimited\"");
+    else if (process.pinned < process.hard_limit && needed <= process.hard_limit - process.pinned)
+      writer.put("\"ulimit -l hard\"");
+    else
+      writer.put("memlock in /etc/security/limits.conf");
+    writer.put(", LimitMEMLOCK=infinity or --ulimit memlock=-1 of a container");
   });
 }
 
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
                               const registration_attempt& attempt) {
   if (is_code(code, std::errc::bad_address)) {
-    problems.add("possible causes: a part of the range is not mapped, or not writable");
+    problems.add(
+        "possible causes: a part of the range is not mapped, is not writable, or is a shared "
+        "mapping "
+        "of a file, which Linux pins on tmpfs and hugetlbfs only");
   } else if (is_code(code, std::errc::not_enough_memory) ||
              is_code(code, std::errc::operation_not_permitted)) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    explain_locked_memory(problems, attempt.length, pinned_memory(), limit.rlim_cur);
+    const locking_process process = locking_process::current();
+    if (process.limit == RLIM_INFINITY || !attempt.is_pinned ||
+        attempt.rights.contains(access_right::on_demand))
+      return;
+    explain_locked_memory(problems, attempt.address, attempt.length, process);
   } else if (is_code(code, std::errc::invalid_argument) &&
              attempt.rights.contains(access_right::flush_persistent)) {
-    problems.add(
-        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+    problems.add("flush_persistent requires persistent memory, such as device DAX (/dev/dax0.0)");
   }
+}
+
+ADVERB_FUNC bool is_about_features(const std::error_code& code) noexcept {
+  return is_code(code, std::errc::invalid_argument) || is_code(code, std::errc::not_supported) ||
+         is_code(code, std::errc::operation_not_supported);
 }
 
 ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_code& code,
@@ -106,7 +143,7 @@ ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_c
   if (attempt.domain) {
     std::error_code unknown;
     const device_attributes device = attempt.domain.context().query_device(unknown);
-    if (!unknown) explain_device(problems, attempt, device);
+    if (!unknown && is_about_features(code)) explain_device(problems, attempt, device);
     if (!unknown && problems.empty() && is_code(code, std::errc::not_enough_memory))
       explain_regions(problems, attempt, device);
   }

@@ -96,7 +96,8 @@ ADVERB_FUNC memory_region memory_region::of_dmabuf(protection_domain_ref domain,
        .address = range.offset,
        .device_address = range.device_address,
        .length = range.length,
-       .rights = rights},
+       .rights = rights,
+       .is_pinned = false},
       "ibv_reg_dmabuf_mr",
       [&] {
         return ibv_reg_dmabuf_mr(domain.native_handle(), range.offset, range.length,
@@ -122,7 +123,7 @@ ADVERB_FUNC memory_region memory_region::of_device_memory(protection_domain_ref 
     return {};
   }
   return made(
-      {.domain = domain, .length = length, .rights = all_rights}, verb,
+      {.domain = domain, .length = length, .rights = all_rights, .is_pinned = false}, verb,
       [&] {
         return ibv_reg_dm_mr(domain.native_handle(), memory.native_handle(), offset, length,
                              all_rights.bits());

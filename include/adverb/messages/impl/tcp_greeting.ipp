@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/messages/detail/tcp_greeting.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -139,7 +140,12 @@ ADVERB_FUNC void tcp_greeting::fail(int number, const char* verb, const char* se
     if (sentence != nullptr) {
       description.explain(sentence);
     } else if (number == ECONNREFUSED) {
-      description.explain("nothing listens on this port");
+      description.explain(
+          "possible causes: nothing listens on this port, or a firewall rejects it");
+    } else if (number == EHOSTUNREACH) {
+      description.explain("possible causes: no neighbour answers, or a firewall rejects it");
+    } else if (number == EINVAL && lacks_scope(peer_)) {
+      description.explain([&](text_writer& writer) { explain_lack_of_scope(writer, peer_); });
     }
   });
 }

@@ -63,7 +63,16 @@ ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_addr
     policy.report(number, verb, [&](failure_description& description) {
       description.object(
           [&](text_writer& writer) { writer.put(to_text(address)).put(" over TCP"); });
-      if (number == EADDRINUSE) description.explain("another program listens on this port");
+      if (number == EADDRINUSE)
+        description.explain("a socket has this port already: \"ss -tanp\" shows it");
+      else if (number == EACCES)
+        description.explain(
+            "ports below net.ipv4.ip_unprivileged_port_start are for privileged programs");
+      else if (number == EADDRNOTAVAIL)
+        description.explain(
+            "possible causes: this is not an address of this machine, or \"ip address\" shows it "
+            "as "
+            "tentative or dadfailed");
     });
     if (descriptor != -1) ::close(descriptor);
     return false;

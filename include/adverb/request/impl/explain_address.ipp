@@ -45,8 +45,7 @@ ADVERB_FUNC bool explain_port(problem_list& problems, context_ref context, port_
 
 ADVERB_FUNC bool is_about_routing(const std::error_code& code) noexcept {
   return is_code(code, std::errc::network_unreachable) ||
-         is_code(code, std::errc::host_unreachable) || is_code(code, std::errc::timed_out) ||
-         is_code(code, std::errc::invalid_argument);
+         is_code(code, std::errc::host_unreachable);
 }
 
 ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& code,
@@ -67,6 +66,14 @@ ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& co
       writer.put(", of another address family than the peer's ").put(destination).put("; ");
       put_usable_gids(writer, context, port);
     });
+  } else if (problems.empty() && is_code(code, std::errc::timed_out)) {
+    problems.add("no neighbour answered for {}, from {} (sgid index {}): check the peer's address",
+                 {destination, entry->gid(), source});
+  } else if (problems.empty() && is_code(code, std::errc::invalid_argument)) {
+    problems.add(
+        "possible causes: there is no route from {} (sgid index {}) to {}, or the device refuses "
+        "another field of the address",
+        {entry->gid(), source, destination});
   } else if (problems.empty() && is_about_routing(code)) {
     problems.add(
         "no route was found from {} (sgid index {}) to {}: check the routes, the peer's address, "

@@ -79,6 +79,9 @@ struct queue_pair_room {
   const auto put_inline_data = [&] {
     reasons.put("the request has too much inline data", "max_inline_data", cap.max_inline_data);
   };
+  if (pair->context->device->transport_type == IBV_TRANSPORT_IWARP)
+    reasons.put(
+        "the device lacks the operation (iWARP has no immediate data, and soft-iWARP no atomics)");
   if (shape == request_shape::inline_data) put_inline_data();
   reasons.put("the queue is full", "max_send_wr", cap.max_send_wr);
   reasons.put_elements("max_send_sge", cap.max_send_sge);
