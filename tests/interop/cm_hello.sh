@@ -8,7 +8,7 @@ prints server '^hello, server$'
 rm "$scratch"/*.out
 
 refuses "nobody listens" 1 'nothing listens on that port' cm_hello "$host"
-refuses "no such host" 1 'no host is named|no name server answered' cm_hello nowhere.invalid
+refuses "no such host" 1 'no host is named|no name server answers' cm_hello nowhere.invalid
 : >"$scratch/server.out"
 "$programs/cm_hello" >"$scratch/server.out" 2>&1 &
 server=$!
