@@ -1,9 +1,9 @@
 # cmake -DPROGRAM=FILE -DOUTPUT=FILE -DPREFIX=… [-DLOG=FILE -DFIXTURE=… -DVERDICT=FILE]
 #       [-DSOURCES=…] -DPROPERTIES=… -P discover_cases.cmake
 #
-# Lists the cases of a test program, or those of its SOURCES, and writes a file that ctest includes: a test for each case,
-# named PREFIX and the case. A test runs its case; or, with LOG, it reads how the case ended when the
-# fixture ran all of them.
+# Lists the cases of a test program, or those of its SOURCES, and writes a file that ctest includes: a
+# test for each case, named PREFIX and the case. A test runs its case; or, with LOG, it reads how the
+# case ended when the fixture ran all of them.
 cmake_minimum_required(VERSION 3.22)
 string(REPLACE "," ";" SOURCES "${SOURCES}")
 execute_process(

@@ -37,8 +37,8 @@ TEST_CASE("A device file explanation names the file and the cause that its errno
   CHECK(why(EACCES, 0640) == "mlx5_0: user 1000 may not open /dev/infiniband/uverbs0 (mode 640)");
   CHECK(why(EPERM) ==
         "mlx5_0: /dev/infiniband/uverbs0 is refused; possible causes: the device cgroup of this "
-        "process, "
-        "or a device of another network namespace (\"rdma system\" shows \"netns exclusive\")");
+        "process, or a device of another network namespace (\"rdma system\" shows \"netns "
+        "exclusive\")");
   CHECK(why(ENXIO) == "mlx5_0: /dev/infiniband/uverbs0 is the file of a device that is gone");
   CHECK(why(EMFILE) ==
         "mlx5_0: this program has too many files open to open /dev/infiniband/uverbs0: see ulimit "

@@ -100,8 +100,7 @@ TEST_CASE("the explanation counts pinned memory against the limit on locked memo
             .find("raise the limit with \"ulimit -l hard\", ") != std::string::npos);
   CHECK(words(65536, {.pinned = 0, .limit = 32768, .hard_limit = 32768, .is_exempt = true}) ==
         "possible causes: no memory is left, the device has no room for another region, or the "
-        "driver "
-        "applies the limit of locked memory to root too; of the 32768 bytes that this "
+        "driver applies the limit of locked memory to root too; of the 32768 bytes that this "
         "process may lock, 0 are pinned");
   CHECK(words(4096, pinned(61440)) ==
         "possible causes: no memory is left, or the device has no room for another region; of the "

@@ -74,9 +74,6 @@ struct lookup {
 /// "10.1.0.999 is no IP address".
 [[gnu::cold]] void explain_no_address(text_writer& writer, const lookup& wanted);
 
-/// "no host is named far".
-[[gnu::cold]] void put_no_host(text_writer& writer, const lookup& wanted);
-
 [[gnu::cold]] void explain_host_not_found(text_writer& writer, const lookup& wanted);
 
 /// Explains a host that exists, without a usable address.

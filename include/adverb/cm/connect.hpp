@@ -110,7 +110,6 @@ enum class attempt_lacks : std::uint8_t {
   return rejection.reason == cm::reject_reason::by_the_program ||
          rejection.reason == cm::reject_reason::unspecified;
 }
-[[nodiscard]] bool has_words(const cm::rejection& rejection) noexcept;
 
 /// The failed attempts: the first failure of those that got furthest, and the addresses that are
 /// still worth trying.

@@ -332,8 +332,7 @@ TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rd
     if (known == cm::reject_reason::by_the_program)
       words =
           "possible causes: its program refused or ended, or listens on this port of other "
-          "addresses "
-          "only";
+          "addresses only";
     rejected({RDMA_CM_EVENT_REJECTED, reason}, std::errc::connection_refused, words, known);
   }
 }

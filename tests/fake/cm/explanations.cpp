@@ -248,8 +248,7 @@ TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
     CHECK(why(verb, EINVAL) == "no request awaits an answer");
   CHECK(why("rdma_accept", EINVAL) ==
         "possible causes: no request awaits an answer, or more reads and atomics in progress than "
-        "the "
-        "device allows");
+        "the device allows");
   CHECK(why("rdma_disconnect", EINVAL) == "it is not connected");
   CHECK(why("rdma_establish", EINVAL) ==
         "possible causes: no peer has accepted, or the connection is already established");

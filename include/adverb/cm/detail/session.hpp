@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -48,6 +50,9 @@ inline constexpr int failed_in_librdmacm = -1;
 [[gnu::cold]] void explain_address_error(text_writer& writer, const cm::event& event);
 
 /// Quotes the private data of a rejection if it is printable text.
+/// Returns true if private data is more than the zeros that fill the message of a kernel.
+[[nodiscard]] bool has_words(std::span<const std::byte> private_data) noexcept;
+
 [[gnu::cold]] void put_words(text_writer& writer, const cm::private_data& said);
 
 /// Explains an event to a caller that waited for another one.

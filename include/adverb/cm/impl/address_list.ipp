@@ -52,17 +52,6 @@ ADVERB_FUNC void explain_no_address(text_writer& writer, const lookup& wanted) {
   writer.put(" address");
 }
 
-ADVERB_FUNC void put_no_host(text_writer& writer, const lookup& wanted) {
-  using enum cm::address_family;
-  const bool has_family = wanted.family == ipv4 || wanted.family == ipv6;
-  if (has_family) writer.put("possible causes: ");
-  if (wanted.numeric_host)
-    writer.put(wanted.host).put(" is not a numeric address");
-  else
-    writer.put("no host is named ").put(wanted.host);
-  if (has_family) writer.put(", or it has no ").put(wanted.family).put(" address");
-}
-
 ADVERB_FUNC void explain_host_not_found(text_writer& writer, const lookup& wanted) {
   using enum cm::address_family;
   if (wanted.numeric_host && wanted.family == infiniband) {
@@ -71,7 +60,13 @@ ADVERB_FUNC void explain_host_not_found(text_writer& writer, const lookup& wante
     explain_no_address(writer, wanted);
     if (!wanted.numeric_host) writer.put(", and no host has this name");
   } else {
-    put_no_host(writer, wanted);
+    const bool has_family = wanted.family == ipv4 || wanted.family == ipv6;
+    if (has_family) writer.put("possible causes: ");
+    if (wanted.numeric_host)
+      writer.put(wanted.host).put(" is not a numeric address");
+    else
+      writer.put("no host is named ").put(wanted.host);
+    if (has_family) writer.put(", or it has no ").put(wanted.family).put(" address");
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <system_error>
 
@@ -35,18 +34,13 @@ ADVERB_FUNC host_addresses::host_addresses(std::string_view host, std::uint16_t 
       });
 }
 
-ADVERB_FUNC bool has_words(const cm::rejection& rejection) noexcept {
-  const auto bytes = rejection.private_data.bytes();
-  return std::any_of(bytes.begin(), bytes.end(),
-                     [](std::byte each) { return each != std::byte{}; });
-}
-
 ADVERB_FUNC bool failed_attempts::note(const cm::socket_address& to, const failure& why,
                                        attempt_lacks missing,
                                        const std::optional<cm::rejection>& rejection) {
   if (is_code(why.code(), std::errc::connection_refused)) missing = attempt_lacks::consent;
   if (rejection && seems_program_s(*rejection)) {
-    missing = has_words(*rejection) ? attempt_lacks::permission_to_go_on : attempt_lacks::consent;
+    missing = has_words(rejection->private_data.bytes()) ? attempt_lacks::permission_to_go_on
+                                                         : attempt_lacks::consent;
     rejecting_family_ = to.family();
   }
   if (is_code(why.code(), std::errc::interrupted) ||

@@ -87,6 +87,10 @@ ADVERB_FUNC void explain_address_error(text_writer& writer, const cm::event& eve
     writer.put("no neighbour answers for ").put(peer.with_port(0));
 }
 
+ADVERB_FUNC bool has_words(std::span<const std::byte> private_data) noexcept {
+  return std::ranges::any_of(private_data, [](std::byte each) { return each != std::byte{}; });
+}
+
 ADVERB_FUNC void put_words(text_writer& writer, const cm::private_data& said) {
   const std::optional<std::string_view> words = said.text();
   if (!words) return;
@@ -99,14 +103,11 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
   if (event.is_rejection()) {
     writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
                                                         : "the peer returned no queue pair: ");
-    // The kernel of the peer gives the same reason, with zeros, if nobody listens on this address.
-    const bool has_data = std::ranges::any_of(event.private_data(),
-                                              [](std::byte each) { return each != std::byte{}; });
-    if (event.reason() == cm::reject_reason::by_the_program && !has_data)
+    // The kernel of the peer gives the same reason if nobody listens on this address.
+    if (event.reason() == cm::reject_reason::by_the_program && !has_words(event.private_data()))
       writer.put(
           "possible causes: its program refused or ended, or listens on this port of other "
-          "addresses "
-          "only");
+          "addresses only");
     else
       writer.put(event.reason());
     put_words(writer, event.private_data());

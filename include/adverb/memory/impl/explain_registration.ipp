@@ -82,16 +82,17 @@ ADVERB_FUNC std::uint64_t bytes_of_pages(std::uint64_t address, std::uint64_t le
 ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t address,
                                        std::uint64_t length, const locking_process& process) {
   const std::uint64_t needed = bytes_of_pages(address, length);
-  const bool fits = process.pinned < process.limit && needed <= process.limit - process.pinned;
+  const auto fits_in = [&](std::uint64_t limit) {
+    return process.pinned < limit && needed <= limit - process.pinned;
+  };
+  const bool fits = fits_in(process.limit);
   if (fits || process.is_exempt) {
     problems.add(
         fits ? "possible causes: no memory is left, or the device has no room for another region; "
-               "of "
-               "the {} bytes that this process may lock, {} are pinned"
+               "of the {} bytes that this process may lock, {} are pinned"
              : "possible causes: no memory is left, the device has no room for another region, or "
-               "the "
-               "driver applies the limit of locked memory to root too; of the {} bytes that this "
-               "process may lock, {} are pinned",
+               "the driver applies the limit of locked memory to root too; of the {} bytes that "
+               "this process may lock, {} are pinned",
         {process.limit, process.pinned});
     return;
   }
@@ -104,7 +105,7 @@ ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t add
     // A process that is not privileged cannot exceed the hard limit.
     if (process.hard_limit == RLIM_INFINITY)
       writer.put("\"ulimit -l unlimited\"");
-    else if (process.pinned < process.hard_limit && needed <= process.hard_limit - process.pinned)
+    else if (fits_in(process.hard_limit))
       writer.put("\"ulimit -l hard\"");
     else
       writer.put("memlock in /etc/security/limits.conf");
@@ -117,8 +118,7 @@ ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& cod
   if (is_code(code, std::errc::bad_address)) {
     problems.add(
         "possible causes: a part of the range is not mapped, is not writable, or is a shared "
-        "mapping "
-        "of a file, which Linux pins on tmpfs and hugetlbfs only");
+        "mapping of a file, which Linux pins on tmpfs and hugetlbfs only");
   } else if (is_code(code, std::errc::not_enough_memory) ||
              is_code(code, std::errc::operation_not_permitted)) {
     const locking_process process = locking_process::current();

@@ -71,8 +71,7 @@ ADVERB_FUNC tcp_listener::tcp_listener(async::device_loop& loop, cm::socket_addr
       else if (number == EADDRNOTAVAIL)
         description.explain(
             "possible causes: this is not an address of this machine, or \"ip address\" shows it "
-            "as "
-            "tentative or dadfailed");
+            "as tentative or dadfailed");
     });
     if (descriptor != -1) ::close(descriptor);
     return false;

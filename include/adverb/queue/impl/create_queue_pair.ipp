@@ -58,15 +58,13 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
   if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
     problems.add("srq is an XRC queue, which no queue pair owns: requests name it");
   if (!problems.empty()) return;
-  const bool is_invalid = is_code(code, std::errc::invalid_argument);
   if (is_code(code, std::errc::operation_not_permitted) && service == transport::raw_packet)
     problems.add("raw packets need the capability CAP_NET_RAW");
   else if (is_code(code, std::errc::not_enough_memory))
     problems.add(
         "possible causes: no memory is left, the device has no room for another queue pair, or the "
-        "limit "
-        "of locked memory (ulimit -l)");
-  else if (is_invalid && options.max_inline_data > 0)
+        "limit of locked memory (ulimit -l)");
+  else if (is_code(code, std::errc::invalid_argument) && options.max_inline_data > 0)
     problems.add("possible causes: max_inline_data is {}, and the device allows less",
                  {options.max_inline_data});
 }
