@@ -239,11 +239,20 @@ TEST_CASE("resolve_ethernet fails if no host has the address", "[optional]") {
   REQUIRE(own);
   if (!device.query_port(first_port).is_ethernet())
     return tell_skip("the MAC address of a neighbour", "the link is no Ethernet");
-  address way{.route = global_route{
-                  .destination = gid{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x99}},
-                  .source = own->index()}};
-  const failure why =
-      reported([&](auto&&... policy) { (void)resolve_ethernet(device, way, policy...); });
-  CHECK(why.verb() == "ibv_resolve_eth_l2_from_gid");
-  CHECK(why.explanation().find("no neighbour was found on the route to 2001:db8::99") == 0);
+  const bool is_ipv4 = own->gid().is_ipv4_mapped();
+  constexpr gid of_ipv4{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 203, 0, 113, 9}};
+  constexpr gid of_ipv6{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x99}};
+  const auto why_not = [&](const gid& to) {
+    const address way{.route = global_route{.destination = to, .source = own->index()}};
+    const failure why =
+        reported([&](auto&&... policy) { (void)resolve_ethernet(device, way, policy...); });
+    CHECK(why.verb() == "ibv_resolve_eth_l2_from_gid");
+    INFO(why.what());
+    return std::string{why.explanation()};
+  };
+  CHECK(why_not(is_ipv4 ? of_ipv4 : of_ipv6)
+            .starts_with(is_ipv4 ? "no neighbour was found on the route to ::ffff:203.0.113.9"
+                                 : "no neighbour was found on the route to 2001:db8::99"));
+  CHECK(why_not(is_ipv4 ? of_ipv6 : of_ipv4).find("of another address family than the peer's") !=
+        std::string::npos);
 }

@@ -107,10 +107,21 @@ TEST_CASE("A registration of unmapped memory fails with EFAULT") {
   CHECK(!region);
   CHECK(why.verb() == "ibv_reg_mr");
   CHECK(why.code() == std::errc::bad_address);
-  CHECK(
-      why.explanation() ==
-      "possible causes: a part of the range is not mapped, is not writable, or is a shared mapping "
-      "of a file, which Linux pins on tmpfs and hugetlbfs only");
+  CHECK(why.explanation() ==
+        "no memory is mapped at byte " + std::to_string(page) + " of " + std::to_string(2 * page));
+  munmap(mapped, page);
+}
+
+TEST_CASE("A registration of memory that cannot be written fails with EFAULT") {
+  const context device = open_device();
+  const protection_domain domain{device};
+  void* const mapped = mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  const std::span<std::byte> bytes{static_cast<std::byte*>(mapped), page};
+  failure why;
+  const memory_region region{domain, bytes, access_right::local_write, why};
+  CHECK(why.code() == std::errc::bad_address);
+  CHECK(why.explanation() == "byte 0 of " + std::to_string(page) + " is mapped for reading only");
   munmap(mapped, page);
 }
 

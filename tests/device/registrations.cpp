@@ -2,10 +2,19 @@
 // The kinds of registration besides the plain one: what works here is used, and what the device
 // lacks is refused with a sentence.
 #include <array>
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <adverb/memory/detail/explain_mappings.hpp>
 #include <support/reported.hpp>
 
 #include "support.hpp"
@@ -234,11 +243,41 @@ TEST_CASE("of_dmabuf without a file fails with EBADF or EOPNOTSUPP", "[optional]
   REQUIRE(!region);
   if (why.code() != std::errc::operation_not_supported) {
     CHECK(why.code() == std::errc::bad_file_descriptor);
+    CHECK(why.explanation() == "its descriptor is not open");
     return;
   }
   CHECK(why.explanation() ==
         std::string{device.device().name()} + " has no registration of dma-buf memory");
   tell_skip("memory of a dma-buf", why.explanation());
+}
+
+TEST_CASE("The explanation of a range of a dma-buf looks at its size", "[optional]") {
+  const int maker = ::open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+  if (maker == -1) {
+    CHECK(errno == ENOENT);
+    tell_skip("dma-bufs of this kernel's own", "there is no /dev/udmabuf");
+    return;
+  }
+  const int memory = ::memfd_create("pages", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  REQUIRE(memory != -1);
+  REQUIRE(::ftruncate(memory, 2 * page) == 0);
+  REQUIRE(::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+  udmabuf_create request{};
+  request.memfd = static_cast<std::uint32_t>(memory);
+  request.size = 2 * page;
+  const int made = ::ioctl(maker, UDMABUF_CREATE, &request);
+  REQUIRE(made != -1);
+  const auto words = [&](std::uint64_t offset, std::uint64_t length) {
+    const static_string<256> text{[&](text_writer& writer) {
+      detail::problem_list problems{writer};
+      detail::explain_dmabuf(problems, made, offset, length);
+    }};
+    return std::string{text.view()};
+  };
+  CHECK(words(page, page).empty());
+  CHECK(words(page, page + 1) == "bytes 4096 to 8193 exceed the dma-buf, which has 8192");
+  CHECK(words(3 * page, 1) == "bytes 12288 to 12289 exceed the dma-buf, which has 8192");
+  for (const int each : {made, memory, maker}) ::close(each);
 }
 
 TEST_CASE("Device memory can be written and read, or the device lacks it",

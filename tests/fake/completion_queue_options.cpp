@@ -39,6 +39,16 @@ struct fixture {
 
 }  // namespace
 
+TEST_CASE_METHOD(fixture, "a failed creation names a channel of another context",
+                 "[ibv_create_cq]") {
+  const adverb::context again = adverb::open_device();
+  CHECK(reported([&] { machine.fail<called::create_cq>(EBADF); },
+                 [&](auto&&... policy) {
+                   const adverb::completion_queue made{again, 16, {.channel = channel}, policy...};
+                 })
+            .explanation() == "the channel belongs to another context (of fake0)");
+}
+
 TEST_CASE_METHOD(fixture, "options of the extended verb create a classic queue by ibv_create_cq_ex",
                  "[ibv_create_cq_ex]") {
   int user = 0;

@@ -13,6 +13,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/queue/multicast.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
@@ -140,6 +141,26 @@ TEST_CASE("objects that the kernel has destroyed with their device do not block 
   machine.fail<called::dealloc_pd>(EIO);
   domain.close();
   context.close();
+  CHECK(machine.count<called::close_device>() == 1);
+  CHECK(told.messages().empty());
+}
+
+// Linux 7.3 refuses requests on a removed device first (a queue pair cannot leave its groups), and
+// destroys the objects then.
+TEST_CASE("objects of a device that is being removed do not block their parents", "[alone]") {
+  fake::machine machine;
+  const told_failures told;
+  {
+    const adverb::context context = adverb::open_device();
+    const adverb::protection_domain domain{context};
+    const adverb::completion_queue queue{context, 16};
+    const auto pair =
+        adverb::queue_pair<adverb::transport::ud>::create(domain, {.cq = queue, .max_send_wr = 4});
+    const adverb::multicast_attachment attachment{pair, adverb::gid{fake::ipv4_gid(239, 1, 2, 3)}};
+    machine.fail_by([](const fake::call& made) {
+      return made.line().starts_with("ibv_query_port") ? EIO : EBUSY;
+    });
+  }
   CHECK(machine.count<called::close_device>() == 1);
   CHECK(told.messages().empty());
 }

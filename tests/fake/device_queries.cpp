@@ -270,6 +270,18 @@ TEST_CASE_METHOD(test_bench, "a failed resolve_ethernet names the source and des
   CHECK(std::string{why.what()} ==
         "ibv_resolve_eth_l2_from_gid on fake0:1: EHOSTUNREACH (No route to host); "
         "no neighbour was found on the route to ::ffff:10.0.0.2 from GID 2");
+  CHECK(reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EINVAL); }, resolve)
+            .explanation() ==
+        "possible causes: no network interface has the address of GID 2, or another one leads to "
+        "::ffff:10.0.0.2");
+  CHECK(reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EIO); }, resolve)
+            .explanation()
+            .empty());
+  way.route->source = adverb::gid_index{7};
+  CHECK(
+      std::string{reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EINVAL); }, resolve)
+                      .explanation()}
+          .starts_with("sgid index 7 is empty; usable: "));
   way.route.reset();
   CHECK(reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EINVAL); }, resolve)
             .explanation() == "the address has no global route (GRH), whose GIDs are needed");

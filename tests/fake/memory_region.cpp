@@ -97,16 +97,15 @@ TEST_CASE_METHOD(fixture, "with_device_address registers memory at another devic
 }
 
 TEST_CASE_METHOD(fixture, "a failed registration is reported and explained") {
-  CHECK(
-      std::string{reported([&] { machine.fail<called::reg_mr>(EFAULT); },
-                           [&](auto&&... policy) {
-                             const memory_region region{domain, memory, access_right::local_write,
-                                                        policy...};
-                           })
-                      .what()} ==
-      "ibv_reg_mr on fake0: EFAULT (Bad address); "
-      "possible causes: a part of the range is not mapped, is not writable, or is a shared mapping "
-      "of a file, which Linux pins on tmpfs and hugetlbfs only");
+  CHECK(std::string{reported([&] { machine.fail<called::reg_mr>(EFAULT); },
+                             [&](auto&&... policy) {
+                               const memory_region region{domain, memory, access_right::local_write,
+                                                          policy...};
+                             })
+                        .what()} ==
+        "ibv_reg_mr on fake0: EFAULT (Bad address); "
+        "possible causes: a page lies behind the end of its file, or is memory of a device, which "
+        "needs a dma-buf");
   CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
                  [&](auto&&... policy) {
                    (void)memory_region::with_device_address(domain, memory,

@@ -2,8 +2,12 @@
 // Changing a region that is registered.
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+
+#include <sys/mman.h>
 
 #include <adverb/memory/memory_region.hpp>
 #include <support/catch.hpp>
@@ -200,6 +204,32 @@ TEST_CASE_METHOD(fixture, "a refused re-registration has the explanations of a r
       reported([&] { machine.fail<called::rereg_mr>(EINVAL); },
                [&](auto&&... policy) { region.reregister(std::span{memory}.first(0), policy...); })
           .explanation() == "the length is 0; the region is unchanged");
+}
+
+TEST_CASE_METHOD(
+    fixture, "a failed re-registration speaks of locked and mapped memory if there is new memory") {
+  machine.reregistration_failure = IBV_REREG_MR_ERR_CMD;
+  const auto said = [&](int error, const auto& change) {
+    region = memory_region{domain, memory};
+    machine.fail<called::rereg_mr>(error);
+    adverb::failure why;
+    change(why);
+    return std::string{why.explanation()};
+  };
+  const auto new_rights = [&](adverb::on_failure policy) {
+    region.reregister({.rights = access_right::remote_read}, policy);
+  };
+  CHECK(said(EFAULT, new_rights) == "the region can only be destroyed");
+  CHECK(said(ENOMEM, new_rights) == "the region can only be destroyed");
+  const std::size_t page = 4096;
+  void* const mapped = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  const std::string of_mapped = said(EFAULT, [&](adverb::on_failure policy) {
+    region.reregister(std::span{static_cast<std::byte*>(mapped), page}, policy);
+  });
+  CHECK(of_mapped.find("is mapped for reading only") != std::string::npos);
+  CHECK(of_mapped.ends_with("; the region can only be destroyed"));
+  ::munmap(mapped, page);
 }
 
 TEST_CASE_METHOD(fixture,

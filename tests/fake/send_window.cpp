@@ -372,6 +372,9 @@ TEST_CASE("Moving a window moves its counts and leaves it empty") {
   const auto empty = first.post(send());
   CHECK(!empty.full());
   CHECK(empty.code() == std::errc::invalid_argument);
+  CHECK(std::string{reported([&](auto&&... policy) { empty.check(policy...); }).what()} ==
+        "send_window::post: EINVAL (Invalid argument); the send window is empty: moved from, or "
+        "never created");
   std::error_code code;
   first.completed(bench.done(1), code);
   CHECK(code == std::errc::invalid_argument);

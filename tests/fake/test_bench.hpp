@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -35,6 +37,14 @@ class test_bench {
                                             .mtu = adverb::mtu::bytes_4096,
                                             .max_destination_read_atomic = 4,
                                             .max_initiator_read_atomic = 8};
+
+  /// The kernel takes the device from the process: every call but polls, which are no system calls,
+  /// fails with EIO from now on. The device file has this path then.
+  void take_device(const char* path = "/no/such/file") {
+    machine.fail_by(
+        [](const fake::call& made) { return made.line().starts_with("ibv_poll_cq") ? 0 : EIO; });
+    std::strcpy(context.native_handle()->device->dev_path, path);
+  }
 
   /// Makes a queue pair with these options and the completion queue of the bench.
   template <adverb::transport Transport>

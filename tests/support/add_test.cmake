@@ -19,12 +19,18 @@ function(adverb_label_of out folder)
 endfunction()
 
 # adverb_add_test(FOLDER NAME COMMAND...): the ctest test "FOLDER.NAME" with the label FOLDER.
-# `adverb_test` is set to its full name.
+# `adverb_test` is set to its full name. It has a slightly lower priority than the virtual machines, which
+# measure time.
+set(adverb_leave_processor nice -n 2)
 function(adverb_add_test folder name)
   set(test ${adverb_test_prefix}${folder}.${name})
   adverb_label_of(label ${folder})
-  add_test(NAME ${test} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
-  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77)
+  list(POP_FRONT ARGN program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  add_test(NAME ${test} COMMAND ${adverb_leave_processor} ${program} ${ARGN} COMMAND_EXPAND_LISTS)
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77)
   if(ADVERB_SANITIZED)
     set_property(
       TEST ${test} APPEND PROPERTY ENVIRONMENT UBSAN_OPTIONS=print_stacktrace=1)
@@ -33,12 +39,14 @@ function(adverb_add_test folder name)
 endfunction()
 
 # adverb_add_guest_test(FOLDER NAME COMMAND...): the same for a test that starts a virtual machine. A
-# machine keeps one core busy, so there are two at a time: one of the long ones, which have
-# `adverb_guest_lock` set, and one of all others. They start first, because they can only run one after
-# the other: what is left when they are done is shared by all cores.
+# machine keeps one core busy for three quarters of its time, so there are two at a time: one of the long
+# ones, which have `adverb_guest_lock` set, and one of all others. They start first, because they can only
+# run one after the other, and tests/run starts one test more than there are cores beside them.
 set(adverb_guest_lock softrdma)
 macro(adverb_add_guest_test folder name)
+  set(adverb_leave_processor "")
   adverb_add_test(${folder} ${name} ${ARGN})
+  set(adverb_leave_processor nice -n 2)
   set_tests_properties(${adverb_test} PROPERTIES RESOURCE_LOCK ${adverb_guest_lock} COST 1000)
 endmacro()
 

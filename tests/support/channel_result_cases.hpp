@@ -4,6 +4,7 @@
 // needs.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -84,6 +85,73 @@ TEST_CASE("Destroying a message resumes no other task before it returns") {
         CHECK(taken == 8);
       });
   CHECK_FALSE(was_resumed);
+}
+
+TEST_CASE("Destroying a message of a channel that resumes resumes no other task either") {
+  messages::channel_options resumed = few_receives();
+  resumed.resume_within = std::chrono::seconds{10};
+  both_ends both{resumed, resumed};
+  bool is_sent = false;
+  bool was_resumed = true;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(10);
+        both.loop.spawn([&]() -> async::task<> {
+          co_await server.send(memory.buffer());
+          is_sent = true;
+        });
+        // This message confirms the one that was sent.
+        messages::incoming got = co_await server.next();
+        const bool before = is_sent;
+        got = messages::incoming{};
+        was_resumed = is_sent != before;
+        while (!is_sent) co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        messages::incoming got = co_await client.next();
+        got = messages::incoming{};
+        co_await client.send(1);
+        got = co_await client.next();
+        CHECK_FALSE(got);
+      });
+  CHECK(is_sent);
+  CHECK_FALSE(was_resumed);
+}
+
+TEST_CASE("A message may be destroyed before the step that takes it has finished") {
+  both_ends both;
+  std::size_t size = 0;
+  failure why;
+  bool goes_on = false;
+  both.run(
+      [&](messages::channel& server) -> async::task<> {
+        const async::loop_memory memory = server.memory(20'000);
+        std::ranges::fill(memory.bytes(), std::byte{7});
+        co_await server.send(memory.buffer());
+        co_await server.send(1);
+        co_await server.close();
+      },
+      [&](messages::channel& client) -> async::task<> {
+        const async::loop_memory target = client.memory(20'000);
+        messages::incoming got = co_await client.next();
+        CHECK(got.is_offer());
+        both.loop.spawn([&]() -> async::task<> {
+          const auto bytes = co_await got.receive_into(target.buffer()).report_to(why);
+          size = static_cast<std::size_t>(std::ranges::count(bytes, std::byte{7}));
+        });
+        got = messages::incoming{};
+        got = co_await client.next();
+        goes_on = got.as<int>() == 1;
+        got = messages::incoming{};
+        got = co_await client.next();
+        CHECK_FALSE(got);
+        while (size == 0 && !why)
+          co_await async::sleep_for(both.loop, std::chrono::milliseconds{1});
+      });
+  CHECK_FALSE(why);
+  CHECK(size == 20'000);
+  CHECK(goes_on);
 }
 
 TEST_CASE("Registered memory of a message may be empty, whether it is sent or offered") {

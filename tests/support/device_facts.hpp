@@ -210,7 +210,12 @@ inline constexpr device_fact bound_window_delays_end_of_pair{
 inline constexpr device_fact window_takes_region_of_other_domain{
     .what = "A window can be bound to a region of another protection domain.",
     .linux_before = {6, 12},
-    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1, refused on 6.12"};
+    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 6.1, refused by the update 6.12.117"};
+inline constexpr device_fact window_takes_region_of_other_domain_again{
+    .what = "The same, on releases that have no such update.",
+    .linux_from = {6, 13},
+    .linux_before = {7, 3},
+    .where = "rxe_mw.c, rxe_check_bind_mw; seen on Linux 7.2.13, refused on 7.3"};
 inline constexpr device_fact attaches_to_a_lost_group{
     .what =
         "A queue pair that is attached to a multicast group while the last other one is detached "

@@ -431,6 +431,44 @@ TEST_CASE(
   CHECK(std::chrono::steady_clock::now() - begun < 20s);
 }
 
+TEST_CASE("A request outlives its listener before and after it is accepted, without resumption") {
+  const bool is_accepted_first = GENERATE(false, true);
+  async::event_loop loop;
+  auto listener = std::make_unique<messages::listener>(loop, channel_test::listening_address(),
+                                                       resuming(100ms));
+  const cm::socket_address address = channel_test::address_of(listener->port());
+  int got = 0;
+  failure why;
+  loop.spawn([&]() -> async::task<> {
+    messages::channel_request request = co_await listener->next();
+    if (is_accepted_first)
+      loop.spawn([&]() -> async::task<> {
+        co_await async::sleep_for(loop, 0ms);
+        listener.reset();
+      });
+    else
+      listener.reset();
+    const messages::channel client = co_await request.accept();
+    const messages::incoming first = co_await client.next();
+    got = first.as<int>();
+    CHECK(listener == nullptr);
+    break_link(client);
+    const messages::incoming none = co_await client.next().report_to(why);
+    CHECK_FALSE(none);
+  });
+  loop.spawn([&]() -> async::task<> {
+    const messages::channel server = co_await messages::connect(loop, address, resuming(100ms));
+    failure ignored;
+    co_await server.send(1).report_to(ignored);
+    const messages::incoming none = co_await server.next().report_to(ignored);
+    CHECK(ignored.code());
+  });
+  loop.run();
+  CHECK(got == 1);
+  INFO(why.what());
+  CHECK(why.code());
+}
+
 TEST_CASE("A channel fails with the failure of its link if that is not connected again in time") {
   async::event_loop loop;
   std::optional<messages::listener> listener;
@@ -563,8 +601,11 @@ TEST_CASE("A loop that ends while a link is broken ends its channels") {
   });
   here.loop.spawn([&]() -> async::task<> {
     kept = co_await messages::connect(here.loop, here.address(), here.client_options);
-    break_link(kept);
-    co_await async::sleep_for(here.loop, 3ms);
+    // A link that is connected again before the loop looks breaks once more.
+    while (kept.why_stalled().empty()) {
+      break_link(kept);
+      co_await async::sleep_for(here.loop, 1ms);
+    }
     here.loop.stop();
     const messages::incoming got = co_await kept.next();
   });

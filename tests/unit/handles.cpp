@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Owners and references, over C objects that a test has made itself.
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -89,9 +91,21 @@ static_assert(sizeof(extending_domain) == sizeof(void*));
 using region = owner_of<region_traits>;
 using domain_ref = adverb::reference<ibv_pd>;
 
+/// The context of a device that answers. A destroy that has failed is followed by such a query.
+struct answering_device {
+  verbs_context native{};
+
+  answering_device() {
+    native.sz = sizeof native;
+    native.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    native.query_port = [](ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t) { return 0; };
+  }
+};
+
 /// The C objects of one test.
 struct world {
-  ibv_context context{};
+  answering_device device;
+  ibv_context& context = device.native.context;
   ibv_pd first{&context, 1};
   ibv_pd second{&context, 2};
   ibv_mr inside_first{};

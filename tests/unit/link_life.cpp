@@ -142,7 +142,7 @@ struct owner {
     if (life.next(load()) == link_action::enter_error) {
       if (life.end() != link_end::not_needed) disconnect_was_sent = true;
       pair_is_in_error = true;
-      if (is_shared) take_completions();
+      take_completions();
       life.entered_error();
     }
     if (confirms_itself && life.phase() == link_phase::draining && !load().is_posted)
@@ -268,8 +268,17 @@ const std::array events{
     event{"the time for the end passes",
           [](const owner& o) { return o.end_is_timed && o.life.phase() == link_phase::draining; },
           [](owner& o) {
+            o.take_completions();
             o.release();
             o.is_scheduled = true;
+          }},
+    event{"the peer does not answer the disconnect request",
+          [](const owner& o) {
+            return o.disconnect_was_sent && o.life.end() == link_end::pending && o.pair_exists;
+          },
+          [](owner& o) {
+            o.close(false);
+            o.life.peer_was_silent();
           }},
     event{"the loop advances the link", [](const owner& o) { return o.is_scheduled; },
           [](owner& o) { o.advance(); }},
@@ -381,6 +390,19 @@ TEST_CASE("A link whose peer does not answer ends without an orderly end") {
   CHECK(!life.is_ending());
   CHECK(life.has_ended());
   CHECK(!life.is_orderly(false));
+}
+
+TEST_CASE("A peer that does not answer the disconnect request ends no stream in order") {
+  link_life life;
+  life.connected();
+  life.close();
+  life.entered_error();
+  life.peer_was_silent();
+  CHECK(life.end() == link_end::timed_out);
+  CHECK(life.has_ended());
+  CHECK(!life.is_orderly(false));
+  life.peer_ended();
+  CHECK(life.end() == link_end::timed_out);
 }
 
 TEST_CASE("A link whose receives are flushed before its peer's end waits for that end") {

@@ -266,6 +266,11 @@ TEST_CASE("A share that was refused a loan requests it again, although no messag
   const std::uint32_t in_use = mine.in_use();
   CHECK(waiter.is_waiting());
   CHECK(resumed == nullptr);
+  SECTION("over the same link") { CHECK(counts.granted_now() == message_credits::reserve); }
+  SECTION("over the next link, if the link breaks meanwhile") {
+    counts.begin_again();
+    CHECK(counts.granted_now() == message_credits::reserve);
+  }
   other.reset();
   CHECK(resumed == &waiter);
   CHECK_FALSE(waiter.is_waiting());

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Why memory could not be registered.
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <system_error>
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <adverb/memory/detail/explain_registration.hpp>
 #include <support/catch.hpp>
@@ -14,14 +22,18 @@ namespace {
 using adverb::access_right;
 using adverb::access_rights;
 
-std::string explanation(int error, std::size_t length, access_rights rights) {
+std::string explanation(int error, std::size_t length, access_rights rights,
+                        const void* begin = nullptr) {
   const adverb::failure why{std::error_code{error, std::generic_category()}, "ibv_reg_mr",
                             [&](adverb::failure_description& description) {
                               description.explain([&](adverb::text_writer& writer) {
                                 adverb::detail::problem_list problems{writer};
                                 adverb::detail::explain_registration(
                                     problems, description.code(),
-                                    {.length = length, .rights = rights});
+                                    {.address = reinterpret_cast<std::uintptr_t>(begin),
+                                     .device_address = reinterpret_cast<std::uintptr_t>(begin),
+                                     .length = length,
+                                     .rights = rights});
                               });
                             }};
   return std::string{why.explanation()};
@@ -121,9 +133,109 @@ TEST_CASE("the explanation of a refused flush_persistent names persistent memory
   CHECK(explanation(EINVAL, 64, access_right::local_write | access_right::flush_global).empty());
 }
 
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// Pages that are mapped for as long as it lives.
+class mapped_pages {
+ public:
+  mapped_pages(std::size_t count, int protection, int descriptor = -1)
+      : size_{count * page},
+        begin_{::mmap(nullptr, size_, protection,
+                      descriptor == -1 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, 0)} {
+    REQUIRE(begin_ != MAP_FAILED);
+  }
+  ~mapped_pages() { ::munmap(begin_, size_); }
+  mapped_pages(const mapped_pages&) = delete;
+  mapped_pages& operator=(const mapped_pages&) = delete;
+
+  [[nodiscard]] std::byte* begin() const { return static_cast<std::byte*>(begin_); }
+  /// Explains the EFAULT of these pages.
+  [[nodiscard]] std::string why(access_rights rights) const {
+    return explanation(EFAULT, size_, rights, begin_);
+  }
+
+ private:
+  std::size_t size_;
+  void* begin_;
+};
+
+/// A file of three pages that has no name any more.
+class temporary_file {
+ public:
+  explicit temporary_file(const char* folder) : name_{std::string{folder} + "/adverb-XXXXXX"} {
+    REQUIRE(descriptor != -1);
+    REQUIRE(::ftruncate(descriptor, 3 * page) == 0);
+  }
+  ~temporary_file() {
+    ::close(descriptor);
+    ::unlink(name_.c_str());
+  }
+  temporary_file(const temporary_file&) = delete;
+  temporary_file& operator=(const temporary_file&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+
+ public:
+  const int descriptor = ::mkostemp(name_.data(), O_CLOEXEC);
+};
+
+constexpr const char* nothing_found =
+    "possible causes: a page lies behind the end of its file, or is memory of a device, which "
+    "needs a dma-buf";
+
+}  // namespace
+
 TEST_CASE("the explanation of EFAULT names unmapped memory") {
-  CHECK(
-      explanation(EFAULT, 64, access_right::local_write) ==
-      "possible causes: a part of the range is not mapped, is not writable, or is a shared mapping "
-      "of a file, which Linux pins on tmpfs and hugetlbfs only");
+  const mapped_pages pages{3, PROT_READ | PROT_WRITE};
+  CHECK(pages.why(access_right::local_write) == nothing_found);
+  REQUIRE(::munmap(pages.begin() + page, page) == 0);
+  CHECK(pages.why(access_right::local_write) == "no memory is mapped at byte 4096 of 12288");
+  CHECK(explanation(EFAULT, 64, {}, nullptr) == "no memory is mapped at byte 0 of 64");
+}
+
+TEST_CASE("the explanation of EFAULT names memory without the right to read or write") {
+  const mapped_pages pages{3, PROT_READ | PROT_WRITE};
+  REQUIRE(::mprotect(pages.begin() + 2 * page, page, PROT_READ) == 0);
+  CHECK(pages.why(access_right::local_write) == "byte 8192 of 12288 is mapped for reading only");
+  CHECK(pages.why(access_right::remote_read) == nothing_found);
+  REQUIRE(::mprotect(pages.begin(), page, PROT_NONE) == 0);
+  CHECK(pages.why(access_right::remote_read) == "byte 0 of 12288 is not readable");
+}
+
+TEST_CASE("the explanation of EFAULT names a shared mapping of a file that Linux does not pin") {
+  const temporary_file file{"."};
+  struct statfs system{};
+  REQUIRE(::fstatfs(file.descriptor, &system) == 0);
+  const mapped_pages pages{3, PROT_READ | PROT_WRITE, file.descriptor};
+  const std::string text = pages.why(access_right::local_write);
+  if (system.f_type == TMPFS_MAGIC) {
+    CHECK(text == nothing_found);
+  } else {
+    CHECK(text.starts_with("byte 0 of 12288 is in a shared mapping of /"));
+    CHECK(text.ends_with(": Linux pins such files on tmpfs and hugetlbfs only"));
+  }
+  CHECK(pages.why(access_right::remote_read) == nothing_found);
+  const temporary_file in_memory{"/dev/shm"};
+  const mapped_pages shared{3, PROT_READ | PROT_WRITE, in_memory.descriptor};
+  CHECK(shared.why(access_right::local_write) == nothing_found);
+}
+
+TEST_CASE("the explanation of a dma-buf looks at its descriptor") {
+  const auto words = [](int descriptor, int error = EINVAL) {
+    const adverb::static_string<512> text{[&](adverb::text_writer& writer) {
+      adverb::detail::problem_list problems{writer};
+      adverb::detail::explain_code(problems, std::error_code{error, std::generic_category()},
+                                   {.length = page, .is_pinned = false, .dmabuf = descriptor});
+    }};
+    return std::string{text.view()};
+  };
+  CHECK(words(-1, EBADF) == "its descriptor is not open");
+  const temporary_file file{"/dev/shm"};
+  CHECK(words(file.descriptor) == "its descriptor is no dma-buf, but " + file.name());
+  CHECK(words(file.descriptor, EFAULT).empty());
 }

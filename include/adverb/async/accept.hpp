@@ -245,10 +245,10 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
 
  public:
   /// Makes the step of this listener.
-  explicit basic_request_step(Listener& of) noexcept : listener_{&of} {}
+  explicit basic_request_step(Listener& of) noexcept : loop_{&of.loop()}, listener_{&of} {}
 
   /// Returns the loop that runs it.
-  [[nodiscard]] device_loop& loop() const noexcept { return listener_->loop(); }
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
 
   /// One start of the step.
   template <class Derived>
@@ -265,6 +265,8 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
   };
 
  private:
+  /// The step may end after its listener.
+  device_loop* loop_;
   Listener* listener_;
 };
 

@@ -79,14 +79,16 @@ class completion_dispatcher {
     return poll_and_arm(most, policy);
   }
 
-  /// Takes the event that made the channel readable, and polls nothing.
-  /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
-  void take_event() noexcept {
+  /// Takes the event that made the channel readable, and polls nothing. Returns false, and sets
+  /// errno, if there is none. Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
+  bool take_event() noexcept {
     ibv_cq* queue = nullptr;
     void* user_context = nullptr;
     // An event that another wake-up took already is no error.
-    if (ibv_get_cq_event(queue_.channel().native_handle(), &queue, &user_context) != 0) return;
+    if (ibv_get_cq_event(queue_.channel().native_handle(), &queue, &user_context) != 0)
+      return false;
     if (++events_ == events_at_once) acknowledge();
+    return true;
   }
 
   /// Returns true while completions of the last poll are not passed on yet.

@@ -15,6 +15,7 @@
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connect.hpp>
 #include <adverb/cm/socket_address.hpp>
+#include <adverb/core/detail/lack_of_memory.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
@@ -44,8 +45,11 @@ class lookup_step : public detail::async_step<lookup_step> {
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() {
-      if (detail::name_lookups* const lookups = loop_->lookups(why_))
-        lookup_ = lookups->start(host_, port_, *this, why_);
+      const auto look_up = [&] {
+        if (detail::name_lookups* const lookups = loop_->lookups(why_))
+          lookup_ = lookups->start(host_, port_, *this, why_);
+      };
+      if (!detail::has_memory_for(look_up)) detail::report_lack_of_memory(why_, "getaddrinfo");
       return lookup_ != nullptr;
     }
     /// Returns the result, or reports the failure.

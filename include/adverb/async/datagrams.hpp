@@ -118,7 +118,7 @@ class datagram_link final : public engine_link<queue_pair_ref<transport::ud>> {
 
  private:
   [[gnu::cold]] void start(engine pair, async::connection_options options, on_failure policy);
-  ADVERB_FUNC void move_to_error() noexcept override;
+  ADVERB_FUNC std::error_code move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
   void take_events() noexcept override {}
   [[nodiscard]] bool ends_alone() const noexcept override { return true; }

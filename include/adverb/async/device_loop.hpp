@@ -255,6 +255,8 @@ class device_loop {
   }
   /// Destroys a link whose handle has gone.
   [[gnu::cold]] void destroy(detail::link& which) noexcept;
+  /// Ends the links of a device that was removed.
+  [[gnu::cold]] void lose(const detail::loop_device& removed) noexcept;
   /// Registers memory of a device. Returns null on failure.
   [[gnu::cold]] [[nodiscard]] detail::kept_memory* keep_memory(context_ref context,
                                                                std::size_t size,

@@ -100,7 +100,8 @@ class async_step : async::step_base {
   template <class Receiver, class Operation = decltype(async_connect(std::declval<const Step&>(),
                                                                      std::declval<Receiver>()))>
   [[nodiscard]] Operation connect(Receiver&& receiver) const
-      noexcept(std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
+      noexcept(std::is_nothrow_copy_constructible_v<Step> &&
+               std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
     return async_connect(static_cast<const Step&>(*this), std::forward<Receiver>(receiver));
   }
 

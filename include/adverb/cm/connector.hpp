@@ -405,6 +405,7 @@ class [[nodiscard]] connector {
 
   /// Connects the queue pair after the peer has answered.
   [[nodiscard]] connection<Transport, Owner> establish(on_failure policy) {
+    if (!detail::check_present(policy, verb, session_.id.native_handle())) return {};
     pair_.establish(session_.id, policy);
     if (policy.failed()) return {};
     detail::set_rnr_timer(pair_.pair(session_.id), rnr_timer_);

@@ -63,7 +63,7 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
   /// Returns the protection domain of the queue pair. Register its memory there.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return session_.id.native_handle()->qp->pd;
+    return queue_pair().protection_domain();
   }
   /// Returns the completion queue for sends.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept ADVERB_LIFETIME_BOUND {

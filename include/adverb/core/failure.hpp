@@ -12,6 +12,8 @@
 #include <adverb/core/text.hpp>
 #include <adverb/version.hpp>
 
+struct ibv_context;
+
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
@@ -155,6 +157,12 @@ class failure_description {
   /// The same, with a sentence and its arguments; see text_writer.
   [[gnu::cold]] failure_description& object(
       const char* sentence, std::initializer_list<text_argument> arguments) noexcept;
+  /// Gives the opened device of the object; may be null. If the code is EIO and the device is dead,
+  /// that is the explanation.
+  failure_description& device(const ibv_context* opened) noexcept {
+    device_ = opened;
+    return *this;
+  }
 
   /// Adds the reason: calls `write` with a text_writer. Adds nothing if `write` writes nothing.
   [[gnu::cold]] failure_description& explain(detail::callable_ref<text_writer&> write) noexcept;
@@ -169,8 +177,8 @@ class failure_description {
   [[gnu::cold]] void finish() noexcept;
 
  private:
-  /// Writes the reason of the loader if a function of the C libraries is missing; otherwise calls
-  /// `otherwise`.
+  /// Writes the reason of the loader if a function of the C libraries is missing, or that the
+  /// device is dead; otherwise calls `otherwise`.
   [[gnu::cold]] void write_reason(text_writer& writer,
                                   detail::callable_ref<text_writer&> otherwise) const;
 
@@ -207,6 +215,7 @@ class failure_description {
 
   failure& failure_;
   text_writer writer_;
+  const ibv_context* device_ = nullptr;
   bool code_written_ = false;
 };
 

@@ -59,6 +59,8 @@ struct object_operations {
   int (*destroy)(void* object) noexcept;
   list_parents_function list_parents;
   void (*describe)(const void* object, text_writer& writer) noexcept;
+  /// Returns the opened device of an object; null if it has none.
+  const ibv_context* (*device_of)(const void* object) noexcept;
   /// Null if the traits have none.
   void (*explain_destroy)(failure_description& description) noexcept;
   void (*for_each_part)(const void* object, part_visitor function) noexcept;
@@ -77,6 +79,16 @@ struct traits_as_operations {
   }
   [[gnu::cold]] static void describe(const void* object, text_writer& writer) noexcept {
     Traits::describe(static_cast<const native_type*>(object), writer);
+  }
+  [[gnu::cold]] static const ibv_context* device_of(const void* object) noexcept {
+    [[maybe_unused]] const auto* const native = static_cast<const native_type*>(object);
+    // The context of a rdma_cm_id is the program's.
+    if constexpr (requires { native->verbs; })
+      return native->verbs;
+    else if constexpr (requires { native->context; })
+      return native->context;
+    else
+      return nullptr;
   }
   static constexpr auto explain_destroy() noexcept -> void (*)(failure_description&) noexcept {
     if constexpr (requires { &Traits::explain_destroy; })
@@ -100,6 +112,7 @@ inline constexpr object_operations operations_for{Traits::destroy_verb,
                                                   &traits_as_operations<Traits>::destroy,
                                                   &traits_as_operations<Traits>::list_parents,
                                                   &traits_as_operations<Traits>::describe,
+                                                  &traits_as_operations<Traits>::device_of,
                                                   traits_as_operations<Traits>::explain_destroy(),
                                                   traits_as_operations<Traits>::for_each_part()};
 
@@ -119,13 +132,14 @@ struct object_name {
   }
 };
 
-/// The same for an object of a known kind, in one word.
+/// The same for an object of a known kind, in one word, with its device.
 template <handle_traits Traits>
 struct known_object_name {
   const typename Traits::native_type* object;
 
   void operator()(failure_description& description) const noexcept {
     object_name{object, &traits_as_operations<Traits>::describe}(description);
+    description.device(traits_as_operations<Traits>::device_of(object));
   }
 };
 

@@ -12,6 +12,7 @@
 #include <adverb/completion/impl/completion_queue.ipp>
 #include <adverb/completion/impl/completion_queue_options.ipp>
 #include <adverb/completion/impl/status.ipp>
+#include <adverb/core/impl/dead_device.ipp>
 #include <adverb/core/impl/deadline.ipp>
 #include <adverb/core/impl/error.ipp>
 #include <adverb/core/impl/failure.ipp>
@@ -32,6 +33,7 @@
 #include <adverb/memory/impl/buffer.ipp>
 #include <adverb/memory/impl/device_memory.ipp>
 #include <adverb/memory/impl/dma_handle.ipp>
+#include <adverb/memory/impl/explain_mappings.ipp>
 #include <adverb/memory/impl/explain_registration.ipp>
 #include <adverb/memory/impl/imported.ipp>
 #include <adverb/memory/impl/known_regions.ipp>

@@ -39,7 +39,7 @@ class device_memory_base : public handle_base<ibv_dm> {
  public:
   device_memory_base() noexcept = default;
   device_memory_base(ibv_dm* memory, std::size_t size) noexcept
-      : handle_base{memory}, size_{size} {}
+      : handle_base{memory}, size_{memory != nullptr ? size : 0} {}
 
   /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return checked_handle()->context; }
@@ -84,6 +84,10 @@ class device_memory_base : public handle_base<ibv_dm> {
              return ibv_memcpy_from_dm(std::data(values), native_handle(), offset, length);
            });
   }
+
+ protected:
+  /// Makes the object empty after its memory went elsewhere.
+  void forget() noexcept { *this = {}; }
 
  private:
   template <std::invocable<std::size_t> Copy>

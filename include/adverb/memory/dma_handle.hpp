@@ -74,7 +74,7 @@ class dma_handle_base : public handle_base<ibv_dmah> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return context_of(native_handle()); }
+  [[nodiscard]] context_ref context() const noexcept { return context_of(checked_handle()); }
 };
 
 }  // namespace detail

@@ -54,6 +54,9 @@ struct reregistration_attempt {
   /// Explains why the change is not even attempted. Writes nothing if it can be.
   [[gnu::cold]] void explain(text_writer& writer) const noexcept;
 
+  /// Returns the registration that explains a failure.
+  [[gnu::cold]] [[nodiscard]] registration_attempt as_registration() const noexcept;
+
   /// Calls ibv_rereg_mr, which needs zero for unchanged arguments.
   [[nodiscard]] int run() const noexcept;
 };
@@ -248,7 +251,9 @@ class [[nodiscard]] memory_region
                             .address = range.offset,
                             .device_address = range.device_address,
                             .length = range.length,
-                            .rights = rights},
+                            .rights = rights,
+                            .is_pinned = false,
+                            .dmabuf = range.file_descriptor},
                            handle, range.file_descriptor, policy);
   }
   /// Fails to compile, with a message that lists the memory that can be registered.

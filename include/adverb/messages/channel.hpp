@@ -83,7 +83,8 @@ class [[nodiscard("a message that is destroyed at once is lost")]] incoming
   /// Takes the message into registered memory, at its beginning, and returns these bytes. A message
   /// that has arrived is copied; the peer writes an offer there by RDMA. Fails with EMSGSIZE if the
   /// memory is shorter than the message, and with ECANCELED if the peer has withdrawn it. The
-  /// memory must stay until the step has finished. Destroying the step under way ends the channel.
+  /// memory must stay until the step has finished, and the message may go before. Destroying the
+  /// step under way ends the channel.
   /// Wraps: ibv_reg_mr(3).
   [[nodiscard]] receive_into_step receive_into(mutable_buffer target) & noexcept;
 
@@ -362,7 +363,8 @@ class [[nodiscard]] channel {
   [[nodiscard]] std::uint32_t unconfirmed() const noexcept {
     return state().session().unconfirmed();
   }
-  /// Returns the size of the longest message that is sent without an offer.
+  /// Returns the size of the longest message that is sent without an offer. Messages with a tag,
+  /// such as requests and replies, have 8 bytes less.
   [[nodiscard]] std::uint32_t longest_eager() const noexcept {
     const detail::message_session& session = state().session();
     return session.longest_eager() < session.limits().longest ? session.longest_eager()

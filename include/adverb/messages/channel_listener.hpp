@@ -18,12 +18,30 @@
 #include <adverb/messages/detail/tcp_peers.hpp>
 #include <adverb/version.hpp>
 
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The part of a listener that its requests, which may outlive it, use too.
+struct accepting_end {
+  accepting_end(async::device_loop& of, const messages::channel_options& given, on_failure policy)
+      : loop{&of}, options{given}, mine{handshake::of(given, policy)} {}
+
+  /// Returns this end's part of the handshake with a peer.
+  [[nodiscard]] handshake answer_to(const handshake& of_peer) const noexcept;
+
+  async::device_loop* loop;
+  messages::channel_options options;
+  handshake mine;
+  session_table sessions;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
 namespace adverb::inline ADVERB_ABI::messages {
 
 class listener;
 
-/// A request for a channel. The destructor rejects it. It must not outlive its listener. Not thread
-/// safe.
+/// A request for a channel. The destructor rejects it. It may outlive its listener; then its
+/// channel does not resume. It must not outlive the loop. Not thread safe.
 class [[nodiscard]] channel_request {
  public:
   channel_request(channel_request&&) noexcept = default;
@@ -43,7 +61,7 @@ class [[nodiscard]] channel_request {
   void reject();
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(request_); }
 
-  listener* listener_ = nullptr;
+  std::shared_ptr<detail::accepting_end> end_;
   detail::link_request request_;
 };
 
@@ -64,7 +82,7 @@ class listener {
            const channel_options& options = {}, on_failure policy = throwing{});
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
-  ~listener() { cancel_waits(); }
+  ~listener();
 
   /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept {
@@ -88,11 +106,9 @@ class listener {
 
   // For the operations.
   /// Returns its loop.
-  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
+  [[nodiscard]] async::device_loop& loop() const noexcept { return *end_->loop; }
 
  private:
-  friend class channel_request;
-
   class arrival_step;
 
   /// Has each request over RDMA taken as it arrives.
@@ -115,17 +131,12 @@ class listener {
   /// channel.
   [[nodiscard]] bool resume(detail::link_request& requested);
   static bool resume_over_tcp(void* self, std::unique_ptr<detail::tcp_greeting>& greeted);
-  /// Returns this end's part of the handshake with a peer.
-  [[nodiscard]] detail::handshake answer_to(const detail::handshake& of_peer) const noexcept;
 
   /// The requests over RDMA that wait for the program.
   static constexpr std::size_t most_requests = 1024;
 
-  async::device_loop* loop_;
-  channel_options options_;
-  detail::handshake mine_;
+  std::shared_ptr<detail::accepting_end> end_;
   async::waiter_list waiters_;
-  detail::session_table sessions_;
   std::deque<detail::link_request> requests_;
   request_waiter request_waiter_{*this};
   std::optional<async::listener> rdma_;

@@ -104,7 +104,7 @@ class completion_counter_base : public handle_base<ibv_comp_cntr> {
   using handle_base::handle_base;
 
   /// Returns the context that the object belongs to.
-  [[nodiscard]] context_ref context() const noexcept { return context_of(native_handle()); }
+  [[nodiscard]] context_ref context() const noexcept { return context_of(checked_handle()); }
 
   /// Returns the number of successful completions, or of their bytes. A change of the value by
   /// `set` or `add` may become visible a moment later. Wraps: ibv_read_comp_cntr(3).

@@ -64,8 +64,10 @@ template <class End, class... Arguments>
 
 /// Fails with EINVAL if the options of a ring are out of their ranges.
 void check_ring(const ring_options& options, on_failure policy);
-/// Fails with EPROTO if a ring has entries of another size than the program.
-void check_entries(const ring_description& of_reader, std::size_t size, on_failure policy);
+/// Fails with EPROTO if a ring has entries of another size than the program, or not aligned to
+/// them.
+void check_entries(const ring_description& of_reader, std::size_t size, std::size_t alignment,
+                   on_failure policy);
 [[gnu::cold]] void report_no_room(const ring_writer& of, on_failure policy);
 [[gnu::cold]] void report_too_much_room(const ring_writer& of, std::uint32_t slots,
                                         on_failure policy);
@@ -347,12 +349,12 @@ class remote_ring {
     /// Makes an empty writer.
     writer() noexcept = default;
     /// Prepares to write to a ring: allocates and registers as much memory as it has. Fails with
-    /// EPROTO if its entries have another size, and with EINVAL if the connection has another
-    /// writer. Wraps: ibv_reg_mr(3).
+    /// EPROTO if its entries have another size or are not aligned, and with EINVAL if the
+    /// connection has another writer. Wraps: ibv_reg_mr(3).
     writer(const async::connection& of, const ring_description& of_reader,
            on_failure policy = throwing{}) {
       if constexpr (!is_bytes) {
-        detail::check_entries(of_reader, sizeof(T), policy);
+        detail::check_entries(of_reader, sizeof(T), alignof(T), policy);
         if (policy.failed()) return;
       }
       end_ = detail::make_ring_end<detail::ring_writer>(of.link(), policy, of_reader);

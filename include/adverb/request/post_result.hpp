@@ -19,8 +19,8 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
  public:
   /// Constructs the result of an empty post, a success.
   constexpr post_result() noexcept = default;
-  /// `object` is the C struct that has this queue, `refused` the shape of the first request that
-  /// was not accepted.
+  /// `object` is the C struct that has this queue, or null for an empty send window, `refused` the
+  /// shape of the first request that was not accepted.
   constexpr post_result(const void* object, int error, std::uint32_t accepted,
                         detail::posted_to queue,
                         detail::request_shape refused = detail::request_shape::unknown) noexcept

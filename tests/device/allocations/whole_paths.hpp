@@ -85,9 +85,9 @@ struct outcome {
                                   std::errc::connection_aborted, std::errc::operation_canceled,
                                   std::errc::broken_pipe,        std::errc::protocol_error};
     ++failures;
-    if (code == made_ ||
-        (made_ == std::errc::no_such_device && code == std::errc::no_such_device_or_address &&
-         std::string_view{message}.ends_with("; the device was removed")))
+    // The code is that of the call: ENXIO of the connection manager, EIO of a verb.
+    if (code == made_ || (made_ == std::errc::no_such_device &&
+                          std::string_view{message}.ends_with("; the device was removed")))
       names_cause = true;
     else if (std::ranges::none_of(of_peers, [&](std::errc each) { return code == each; }))
       std::string_view{message}.copy(unexpected.data(), unexpected.size() - 1);

@@ -195,14 +195,23 @@ TEST_CASE("An endpoint is usable after cancel_waits, and ended by cancel", "[ibv
   CHECK(joined == std::errc::operation_canceled);
 }
 
-TEST_CASE("An endpoint is refused on a wildcard address, or with a queue pair on another queue",
-          "[rdma_bind_addr]") {
+TEST_CASE(
+    "An endpoint is refused on a wildcard address, on a port in use, or with a queue pair on "
+    "another queue",
+    "[rdma_bind_addr]") {
   need_datagrams();
   const context device = open_device();
   async::event_loop loop;
   failure why;
   CHECK(!async::datagram_endpoint{loop, every_address(), small, why});
   CHECK(why.code() == std::errc::address_not_available);
+  {
+    const cm::datagram_endpoint first = cm::datagram_endpoint::create(device_address());
+    CHECK(!async::datagram_endpoint{loop, first.local_address(), small, why});
+    CHECK(why.code() == std::errc::address_in_use);
+    // The loop takes leave of it.
+    loop.run();
+  }
   const completion_queue other{device, 16};
   const protection_domain domain{device};
   auto fresh = queue_pair<transport::ud>::create(domain, {.send_cq = other, .recv_cq = other});

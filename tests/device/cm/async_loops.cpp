@@ -2,7 +2,6 @@
 // Loops of tasks: sleeping, functions of other threads, exceptions, and several tasks at once.
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include <adverb/async.hpp>
 #include <support/catch.hpp>
 #include <support/sanitized.hpp>
+#include <support/sleep_meter.hpp>
 
 #include "cm/async_side.hpp"
 
@@ -96,7 +96,6 @@ TEST_CASE("Tasks sleep at least as long as requested, and wake in the order of t
     const auto length = steady_clock::now() - begin;
     CHECK(ended == std::vector{0, 1, 2, 3});
     CHECK(length >= 60ms);
-    CHECK(length < 5s);
   }
 }
 
@@ -115,29 +114,31 @@ TEST_CASE("A loop that has no descriptor left wakes for its timers",
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
   CHECK(ended == std::vector{1});
   CHECK(length >= 80ms);
-  CHECK(length < 5s);
 }
 
 TEST_CASE("A loop sleeps until its next timer, whichever was set first or has gone",
           "[rdma_create_event_channel]") {
   async::event_loop loop;
   std::vector<int> ended;
-  const auto begin = steady_clock::now();
-  const std::clock_t processor = std::clock();
   std::error_code cancelled;
+  std::error_code never_reached;
+  const sleep_meter meter;
   loop.spawn(
       [&]() -> async::task<> { co_await async::sleep_for(loop, 60ms).report_to(cancelled); });
   loop.spawn(note_after(loop, 30ms, 1, ended), [&](const std::exception_ptr&) {
     loop.cancel_sleeps();
-    loop.spawn(note_after(loop, 400ms, 3, ended));
+    loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(loop, timeout::endless()).report_to(never_reached);
+    });
+    loop.spawn(note_after(loop, 400ms, 3, ended),
+               [&](const std::exception_ptr&) { loop.cancel_sleeps(); });
     loop.spawn(note_after(loop, 200ms, 2, ended));
   });
   loop.run();
   CHECK(cancelled == std::errc::operation_canceled);
+  CHECK(never_reached == std::errc::operation_canceled);
   CHECK(ended == std::vector{1, 2, 3});
-  CHECK(steady_clock::now() - begin >= 430ms);
-  CHECK(steady_clock::now() - begin < 5s);
-  CHECK(std::clock() - processor < CLOCKS_PER_SEC / 5);
+  CHECK(meter.slept() >= 230ms);
 }
 
 TEST_CASE("Cancelled sleeps report ECANCELED, and the task can sleep again",

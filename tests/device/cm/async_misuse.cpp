@@ -175,6 +175,30 @@ TEST_CASE("A connection, a message or memory that outlives its loop ends the pro
         "async::loop_memory after the loop");
 }
 
+TEST_CASE("A request that outlives its loop is reported, and can still be destroyed",
+          "[rdma_destroy_event_channel]") {
+  const ended_program found{[] {
+    std::optional<async::connection_request> kept;
+    auto here = std::make_unique<side>();
+    here->loop.spawn([&]() -> async::task<> {
+      kept = co_await here->listener.next();
+      here->loop.stop();
+    });
+    here->loop.spawn([&]() -> async::task<> {
+      static_cast<void>(co_await async::connect(here->loop, here->address(), small));
+    });
+    here->loop.run();
+    here.reset();
+    kept.reset();
+  }};
+  INFO(found.words);
+  CHECK(WIFEXITED(found.status));
+  CHECK(found.words.starts_with("rdma_destroy_event_channel on rdma_cm event channel "));
+  CHECK(
+      found.words.ends_with("EBUSY (Device or resource busy); still in use by 1 connection or "
+                            "other rdma_cm identifier; destroy these first"));
+}
+
 #if ADVERB_HARDENING == ADVERB_HARDENING_DEBUG
 TEST_CASE("A task that awaits a step of another loop ends the program",
           "[rdma_create_event_channel]") {

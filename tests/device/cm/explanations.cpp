@@ -339,7 +339,7 @@ TEST_CASE("Repeated steps of an identifier fail with an explanation",
   id.resolve_route(std::chrono::seconds{2});
   next();
   CHECK(why_not([&](failure& why) { id.resolve_route(std::chrono::seconds{2}, why); }) ==
-        "the route is already resolved or being resolved");
+        "the route is already resolved");
   id.create_queue_pair<transport::rc>({}, {});
   CHECK(why_not([&](failure& why) { id.create_queue_pair<transport::rc>({}, {}, why); }) ==
         "it already has a queue pair");

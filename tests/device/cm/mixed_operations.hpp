@@ -359,6 +359,8 @@ class end {
   static constexpr std::uint64_t greeting = 1U << 20U;
   static constexpr std::uint64_t farewell = greeting + 1;
   static constexpr std::chrono::seconds patience{20};
+  /// A copy of a packet may come for so long after its request has completed.
+  static constexpr std::chrono::milliseconds quiet_before_fetch{20};
 
   [[nodiscard]] static std::vector<std::byte> make_sources(std::uint32_t seed, std::size_t size) {
     std::mt19937 random{seed};
@@ -438,7 +440,8 @@ class end {
   [[nodiscard]] bool can_post() const {
     if (posted_ == mine_.steps.size() || posted_ - completed_ >= depth) return false;
     if (how_.has_fetches_in_progress || !is_fetch(mine_.steps[posted_].what)) return true;
-    return std::ranges::all_of(std::span{mine_.steps}.subspan(completed_, posted_ - completed_),
+    return std::chrono::steady_clock::now() >= quiet_at_ &&
+           std::ranges::all_of(std::span{mine_.steps}.subspan(completed_, posted_ - completed_),
                                [](const step& each) { return is_fetch(each.what); });
   }
   void go_on() {
@@ -477,6 +480,8 @@ class end {
         copy(sources_of_peer_, each, results_at_);
       if (is_fetch(each.what))
         expect(is_right(results_at_ + each.place, each.size), "the result of " + text_of(each));
+      else
+        quiet_at_ = std::chrono::steady_clock::now() + quiet_before_fetch;
       if (completed_++ == done.id()) {
         expect(each.is_signaled, "only signaled requests complete");
         expect(done.success().opcode() == opcode_of(each.what), "the opcode of a request");
@@ -557,6 +562,7 @@ class end {
   std::size_t arrived_ = 0;
   bool is_over_ = false;
   std::chrono::steady_clock::time_point deadline_;
+  std::chrono::steady_clock::time_point quiet_at_;
 };
 
 }  // namespace mixed_operations

@@ -142,13 +142,16 @@ async::task<> stay(side& here, part mine, chance& random, account& counts) {
   }
 }
 
-/// The process that is killed, within `most` after it has connected.
+/// The process that is killed, within `most` after its first entry or byte, or after it has
+/// connected: on a slow machine it would seldom have an entry by then.
 async::task<> be_killed(async::event_loop& loop, shared_round& shared) {
   chance random{shared.seed};
   constexpr std::uint32_t most = 60'000;
   const std::chrono::microseconds after{random.below(most)};
-  const auto kill_later = [after] {
-    std::thread{[after] {
+  const bool has_begun = !random.one_in(4);
+  const auto kill_later = [after, has_begun, &count = shared.killed.count] {
+    std::thread{[after, has_begun, &count] {
+      while (has_begun && count == 0) std::this_thread::sleep_for(std::chrono::microseconds{100});
       std::this_thread::sleep_for(after);
       ::kill(::getpid(), SIGKILL);
     }}.detach();
@@ -232,6 +235,9 @@ TEST_CASE("A ring and a stream whose reader or writer is killed at random lose n
   CHECK(all.wrong == 0);
   CHECK(all.whole == 0);
   CHECK(all.not_killed == 0);
-  CHECK(all.entries != 0);
-  CHECK(all.bytes != 0);
+  // Four rounds in a row have each part once. Only a round that was chosen is alone.
+  if (all.rounds >= 4) {
+    CHECK(all.entries != 0);
+    CHECK(all.bytes != 0);
+  }
 }

@@ -314,6 +314,13 @@ TEST_CASE("The ends of a ring report why they cannot be made, or used") {
         CHECK(why.code() == std::errc::protocol_error);
         CHECK(std::string_view{why.what()}.find("have 40 bytes, and those of this program 8") !=
               std::string_view::npos);
+        ring_description askew = ring;
+        askew.distance += 1;
+        CHECK_FALSE(remote_ring<record>::writer{server, askew, why});
+        CHECK(why.code() == std::errc::protocol_error);
+        CHECK(std::string_view{why.what()}.find(
+                  "41 bytes apart, and entries of this program are aligned to 8") !=
+              std::string_view::npos);
         const remote_ring<std::byte>::writer out{server, ring};
         CHECK(out.claim(sizeof(record) + 1, why).empty());
         CHECK(why.code() == std::errc::message_size);

@@ -217,10 +217,13 @@ TEST_CASE("A sender is stopped when the program cancels its step", "[rdma_destro
 
   std::optional<async::listener> listener{std::in_place, here.loop, every_address()};
   const started accepting{listener->accept(small)};
+  const started asking{listener->next()};
   listener.reset();
   here.loop.run();
   CHECK(accepting.counts().stops == 1);
   CHECK(accepting.counts().all() == 1);
+  CHECK(asking.counts().stops == 1);
+  CHECK(asking.counts().all() == 1);
 }
 
 TEST_CASE("Each sender completes once when its loop is destroyed",

@@ -284,7 +284,7 @@ TEST_CASE("a failed lookup explains which host or address family was not found")
   CHECK(explained(host_not_found, {.host = "10.1.0.999"}) ==
         "10.1.0.999 is not an IP address, and no host has this name");
   CHECK(explained(try_again, {.host = "10.1.0.999"}) ==
-        "10.1.0.999 is not an IP address, and " + std::string{no_server});
+        "10.1.0.999 is not an IP address, and was looked up as a name; " + std::string{no_server});
   CHECK(explained(host_not_found, {.host = "10.1.0.999", .numeric_host = true}) ==
         "10.1.0.999 is not an IP address");
   CHECK(explained(host_not_found, {.host = "storage-1"}) == "no host is named storage-1");

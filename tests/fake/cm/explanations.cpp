@@ -232,11 +232,12 @@ TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
   is_at(at("10.9.0.1", 5), at(far_away, 7471));
   CHECK(why_without_first("rdma_resolve_route", ENODEV) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
-  CHECK(why("rdma_resolve_route", EINVAL) == "the address is not resolved yet");
-  ibv_context context{};
-  id.verbs = &context;
-  CHECK(why("rdma_resolve_route", EINVAL) == "the route is already resolved or being resolved");
-  id.verbs = nullptr;
+  CHECK(why("rdma_resolve_route", EINVAL) ==
+        "possible causes: the address is still being resolved, or the route is resolved or being "
+        "resolved");
+  id.route.num_paths = 1;
+  CHECK(why("rdma_resolve_route", EINVAL) == "the route is already resolved");
+  id.route.num_paths = 0;
   for (const char* verb : {"rdma_create_qp", "rdma_create_qp_ex"}) {
     CHECK(why(verb, EINVAL).empty());
     ibv_qp pair{};

@@ -78,6 +78,31 @@ TEST_CASE_METHOD(by_hand, "a failed multicast call names the group",
         }) == "rdma_leave_multicast" + rest);
 }
 
+TEST_CASE_METHOD(member, "the groups of a removed device are left without a failure",
+                 "[rdma_leave_multicast]") {
+  const told_failures told;
+  {
+    const cm::multicast_membership joined = endpoint.join(group);
+    machine.fail_by([](const fake::call& made) {
+      const std::string line = made.line();
+      const bool concerns_device =
+          line.starts_with("rdma_leave_multicast") || line.starts_with("rdma_init_qp_attr");
+      return concerns_device ? ENXIO : 0;
+    });
+  }
+  machine.fail_nothing();
+  CHECK(told.messages().empty());
+  CHECK(left() == 1);
+  {
+    const cm::multicast_membership joined = endpoint.join(group);
+    machine.fail<called::rdma_leave_multicast>(ENXIO);
+  }
+  REQUIRE(told.messages().size() == 1);
+  CHECK(told.messages()[0] ==
+        "rdma_leave_multicast 239.7.7.1 on fake0 10.0.0.1:7471: ENXIO (No such device or "
+        "address)");
+}
+
 TEST_CASE_METHOD(by_hand, "a failed join explains what is wrong with the group",
                  "[rdma_join_multicast]") {
   const auto why_not = [&](const cm::identifier& who, const cm::socket_address& to, int error) {
@@ -99,6 +124,8 @@ TEST_CASE_METHOD(by_hand, "a failed join explains what is wrong with the group",
       "Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2";
   CHECK(why(id, "239.7.7.1", EINVAL).empty());
   CHECK(why(id, "239.7.7.1", not_supported).empty());
+  machine.fail<called::rdma_init_qp_attr>(ENXIO);
+  CHECK(why(id, "239.7.7.1", ENXIO) == "the device was removed");
   CHECK(why(id, "10.0.0.2", EINVAL) == no_group);
   CHECK(why(id, "fe80::1", EINVAL) == no_group);
   CHECK(why(id, "ff0e::1", EINVAL).empty());

@@ -108,6 +108,9 @@ TEST_CASE_METHOD(fixture, "a repeated connect continues at the call that failed"
   fails([&] { machine.fail<called::rdma_establish>(EIO); }, EIO, IBV_QPS_RTS);
   const auto connection = ready.connect();
   CHECK_FALSE(ready);
+  const adverb::failure again =
+      reported([&](auto&&... policy) { (void)ready.connect({}, 1s, policy...); });
+  CHECK(again.code() == std::errc::invalid_argument);
   CHECK(connection.private_data().size() == 7);
   CHECK(state_of(connection) == IBV_QPS_RTS);
 }

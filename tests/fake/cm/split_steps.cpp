@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct wake_up {
   int ends[2];
 };
 
+constexpr std::string_view is_empty =
+    "the connection or other rdma_cm identifier is empty: moved from, closed, or never created";
+
 }  // namespace
 
 TEST_CASE_METHOD(split, "each step of a connector can be started and finished on its event",
@@ -82,6 +86,29 @@ TEST_CASE_METHOD(split, "each step of a connector can be started and finished on
   CHECK(connection.private_data().size() == 7);
   CHECK_FALSE(ready);
   CHECK(ready.file_descriptor() == -1);
+  const auto empty = [](const auto& step) {
+    const adverb::failure why = reported(step);
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == is_empty);
+  };
+  empty([&](auto&&... policy) { (void)ready.finish(policy...); });
+  empty([&](auto&&... policy) { (void)ready.connect({}, 1s, policy...); });
+  empty([&](auto&&... policy) { ready.start_connect({}, policy...); });
+}
+
+TEST_CASE_METHOD(split, "a step that is under way moves with its object") {
+  auto moved = connector::create();
+  moved.start_resolve_address(peer);
+  auto start = std::move(moved);
+  const adverb::failure why =
+      reported([&](auto&&... policy) { moved.start_resolve_address(peer, {}, policy...); });
+  CHECK(why.explanation() == is_empty);
+  auto next = connector::create();
+  next = std::move(start);
+  CHECK(reported([&](auto&&... policy) {
+          start.start_resolve_address(peer, {}, policy...);
+        }).code() == std::errc::invalid_argument);
+  CHECK(next.finish());
 }
 
 TEST_CASE_METHOD(split, "a started step is waited for and not started again",

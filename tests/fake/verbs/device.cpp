@@ -18,7 +18,7 @@ namespace {
 
 // The inline functions of verbs.h go through the operations of the context: each part of the fake
 // puts in its own.
-constexpr std::array operations{
+constexpr std::array every_part{
     install_device_operations,
     install_clock_operations,
     install_completion_operations,
@@ -47,7 +47,7 @@ ibv_context* open_context_on(std::size_t device) {
   // The value of __VERBS_ABI_IS_EXTENDED, in a form that -Wold-style-cast accepts too.
   if (current().devices.at(device).extended_queries)
     context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
-  for (const auto install : operations) install(opened->native);
+  for (const auto install : every_part) install(opened->native);
   state.contexts.add(std::move(opened), &context);
   return &context;
 }
@@ -68,6 +68,7 @@ ibv_device** ibv_get_device_list(int* count) {
     std::strncpy(native.name, devices[index].name.c_str(), sizeof native.name - 1);
     std::strncpy(native.dev_name, ("uverbs" + std::to_string(index)).c_str(),
                  sizeof native.dev_name - 1);
+    std::strcpy(native.dev_path, "/");
     list->push_back(&native);
   }
   list->push_back(nullptr);

@@ -31,7 +31,7 @@ int bind_mw(ibv_qp* pair, ibv_mw* window, ibv_mw_bind* bind) {
                                         .object(window)
                                         .add_unless_zero("wr_id", id(bind->wr_id))
                                         .add_unless_zero("send_flags", send_flags(bind->send_flags))
-                                        .add("bind_info", show(bind->bind_info))))
+                                        .add("bind_info", fake::show(bind->bind_info))))
     return error;
   window->rkey = ibv_inc_rkey(window->rkey);
   return 0;

@@ -91,9 +91,6 @@ int ibv_qp_attach_comp_cntr(ibv_qp* pair, ibv_comp_cntr* counter,
   operations = attributes->op_mask;
   return failing;
 }
-
-// No device is behind the context.
-int ibv_query_device(ibv_context*, ibv_device_attr*) { return ENOSYS; }
 }
 
 TEST_CASE_METHOD(fixture, "A completion counter is created and destroyed once",

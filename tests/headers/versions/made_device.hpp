@@ -3,12 +3,20 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context_ref.hpp>
 #include <adverb/memory/protection_domain.hpp>
+
+// No device is behind the context.
+#undef ibv_query_port
+extern "C" {
+int ibv_query_device(ibv_context*, ibv_device_attr*) { return ENOSYS; }
+int ibv_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr*) { return ENOSYS; }
+}
 
 /// A context and a domain of the device "made0".
 struct made_device {

@@ -255,6 +255,9 @@ TEST_CASE("Calls on empty queues fail or end the program with a sentence") {
   TRY(ah.close());
   work_queue w;
   TRY(w.number());
+  send_window<queue_pair_ref<transport::rc>> sw;
+  TRY(sw.post(send(const_buffer{})).check());
+  TRY(sw.completed(batch[0]));
 }
 
 TEST_CASE("Calls on empty objects of librdmacm fail or end the program with a sentence") {
@@ -334,6 +337,24 @@ TEST_CASE("Calls on empty objects of librdmacm fail or end the program with a se
   TRY(ready.connect());
   TRY(ready.start_connect());
   TRY(ready.finish());
+  cm::connector<transport::rc, cm::step::ready, cm::pair_owner::program> own;
+  TRY(own.queue_pair());
+  TRY(own.offer_ece({}));
+  TRY(own.connect());
+  TRY(own.start_connect());
+  TRY(own.finish());
+  TRY(own.take_queue_pair());
+  cm::datagram_endpoint de;
+  TRY(de.queue_pair());
+  TRY(de.context());
+  TRY(de.port());
+  TRY(de.protection_domain());
+  TRY(de.send_cq());
+  TRY(de.recv_cq());
+  TRY(de.local_address());
+  TRY(de.resolve_peer(to));
+  TRY(de.join(to));
+  TRY(de.close());
   cm::listener<transport::rc> l;
   TRY(l.identifier());
   TRY(l.local_address());
@@ -355,6 +376,12 @@ TEST_CASE("Calls on empty objects of librdmacm fail or end the program with a se
   TRY(rr.accept());
   TRY(rr.start_accept());
   TRY(rr.finish());
+  cm::connection_request<transport::rc, cm::step::ready, cm::pair_owner::program> ro;
+  TRY(ro.queue_pair());
+  TRY(ro.accept());
+  TRY(ro.start_accept());
+  TRY(ro.finish());
+  TRY(ro.take_queue_pair());
 }
 
 TEST_CASE("Calls on empty asynchronous objects fail or end the program with a sentence") {

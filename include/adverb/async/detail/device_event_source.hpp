@@ -10,6 +10,7 @@
 
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/waiter.hpp>
+#include <adverb/core/detail/event_descriptor.hpp>
 #include <adverb/device/async_event.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/version.hpp>
@@ -29,7 +30,11 @@ class device_event_source final : public async::event_source {
       // Before the event is taken, which would be lost without memory.
       std::optional<async_event>& next = events_.emplace_back();
       next = context_.next_async_event(ignored);
-      if (!next) break;
+      if (!next) {
+        // The kernel has closed it.
+        if (is_code(ignored, std::errc::io_error)) silence(file_descriptor());
+        break;
+      }
       // The loop destroys queue pairs, which waits for this.
       next->acknowledge();
       if (events_.size() > most_kept) events_.pop_front();

@@ -19,28 +19,27 @@ namespace adverb::inline ADVERB_ABI::detail {
 class reliable_link;
 
 /// The state machine of a side that listens to heartbeats: looks at the count of the peer in, and
-/// whether the peer is dead out. It has no clock and no I/O.
+/// whether the peer is dead out. It has no clock and no I/O. Its looks are an interval apart, so a
+/// time in which this side does not run, as in a machine that is paused with both sides, is one.
 class heartbeat_watch {
  public:
-  /// The peer is dead when its count has not changed for `dead_after` nanoseconds.
-  heartbeat_watch(std::int64_t dead_after, std::int64_t now) noexcept
-      : dead_after_{dead_after}, heard_at_{now} {}
+  /// The peer is dead when its count has not changed for so many intervals.
+  explicit heartbeat_watch(std::int64_t intervals) noexcept : intervals_{intervals} {}
 
-  /// Notes the count at a time. `is_audible` is false while the requests of the peer cannot arrive,
-  /// because no receive is posted for a send that is before them. Returns true if the peer is dead.
-  [[nodiscard]] bool look(std::uint64_t count, bool is_audible, std::int64_t now) noexcept {
-    if (count != last_ || !is_audible) {
-      last_ = count;
-      heard_at_ = now;
-    }
-    return now - heard_at_ >= dead_after_;
+  /// Notes the count. `is_audible` is false while the requests of the peer cannot arrive, because
+  /// no receive is posted for a send that is before them. Returns true if the peer is dead.
+  [[nodiscard]] bool look(std::uint64_t count, bool is_audible) noexcept {
+    silent_ = count == last_ && is_audible ? silent_ + 1 : 0;
+    last_ = count;
+    return silent_ >= intervals_;
   }
   /// Returns true if the peer has written a heartbeat.
   [[nodiscard]] bool has_heard() const noexcept { return last_ != 0; }
 
  private:
-  std::int64_t dead_after_;
-  std::int64_t heard_at_;
+  std::int64_t intervals_;
+  /// The intervals without a change, which begin at the first look.
+  std::int64_t silent_ = -1;
   std::uint64_t last_ = 0;
 };
 
@@ -102,7 +101,7 @@ class heartbeat {
   std::uint64_t beats_ = 0;
   timeout dead_after_;
   heartbeat_offer peer_;
-  heartbeat_watch watch_{0, 0};
+  heartbeat_watch watch_{0};
   std::int64_t interval_ = 0;
   bool waits_for_peer_ = false;
   beat_timer timer_{*this};

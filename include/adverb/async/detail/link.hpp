@@ -76,7 +76,7 @@ class link_attachment {
 };
 
 /// Moves a queue pair to ERR, which flushes its requests. Wraps: ibv_modify_qp(3).
-void move_pair_to_error(ibv_qp* pair) noexcept;
+std::error_code move_pair_to_error(ibv_qp* pair) noexcept;
 
 /// The posted receives, the arrived messages, the requests in progress and the life of one
 /// connection or endpoint, to which a handle of the program refers. The loop owns it, and destroys
@@ -224,15 +224,20 @@ class link : public async_event_target {
   [[gnu::cold]] void open() noexcept;
   /// The peer has ended the connection or confirmed its end.
   [[gnu::cold]] void peer_ended() noexcept;
+  /// The peer has not answered the disconnect request, which the kernel has repeated.
+  [[gnu::cold]] void peer_was_silent() noexcept;
   /// Records a failure of the queue pair that no request of the link has reported.
   [[gnu::cold]] void note_failed_pair() noexcept;
   /// Destroys the queue pair, and completes what is in progress.
   [[gnu::cold]] void release_queue_pair() noexcept;
+  /// Completes what is in progress, of which no completion will come.
+  [[gnu::cold]] void end_requests() noexcept;
 
   [[nodiscard]] bool is_iwarp() const noexcept;
 
-  /// Moves the queue pair to ERR.
-  virtual void move_to_error() noexcept = 0;
+  /// Moves the queue pair to ERR. Steps of which only some requests were accepted end when these
+  /// have been flushed.
+  virtual std::error_code move_to_error() noexcept = 0;
   virtual void destroy_queue_pair() noexcept = 0;
   /// Has the events of the connection manager passed to this link, not to the operation that
   /// connects it.
@@ -304,6 +309,8 @@ class link : public async_event_target {
   bool is_overdue_ = false;
   timeout end_timeout_ = async::connection_options{}.end_timeout;
   std::int64_t end_time_ = 0;
+  /// The time for the end has passed. The loop takes the events that had come by then.
+  bool is_last_turn_ = false;
   /// The blocks that it shares with others; null if it has its own.
   shared_receives* shared_ = nullptr;
   std::unique_ptr<link_attachment> attachment_;
@@ -404,7 +411,7 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
   void prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
                const async::connection_options& options, on_failure policy);
   [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() noexcept;
-  ADVERB_FUNC void move_to_error() noexcept override;
+  ADVERB_FUNC std::error_code move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override {
     holder_ = std::monostate{};
     heartbeat_.reset();

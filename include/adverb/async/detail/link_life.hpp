@@ -80,6 +80,11 @@ class link_life {
     confirm();
     close();
   }
+  /// The peer has not answered the request to end the connection.
+  void peer_was_silent() noexcept {
+    give_up_peer();
+    close();
+  }
   /// The queue pair is in ERR, and what had arrived in its completion queue has been passed on.
   void entered_error() noexcept {
     if (phase_ == link_phase::closing) phase_ = link_phase::draining;
@@ -89,9 +94,9 @@ class link_life {
     if (phase_ >= link_phase::draining) confirm();
   }
   /// The queue pair is destroyed: the link can be, the device flushes nothing more, or the time for
-  /// the end has passed.
+  /// the end has passed. Or the kernel has destroyed it with its device.
   void released() noexcept {
-    if (end_ == link_end::pending) end_ = link_end::timed_out;
+    give_up_peer();
     phase_ = link_phase::released;
   }
 
@@ -129,6 +134,9 @@ class link_life {
  private:
   void confirm() noexcept {
     if (end_ == link_end::pending) end_ = link_end::confirmed;
+  }
+  void give_up_peer() noexcept {
+    if (end_ == link_end::pending) end_ = link_end::timed_out;
   }
 
   link_phase phase_ = link_phase::connecting;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <adverb/async/completion_dispatcher.hpp>
@@ -15,6 +16,7 @@
 #include <adverb/async/event_source.hpp>
 #include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/detail/dead_device.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/version.hpp>
 
@@ -31,15 +33,21 @@ namespace adverb::inline ADVERB_ABI::detail {
 struct loop_device final : async::event_source {
   loop_device(async::device_loop& in, context_ref of, completion_channel&& events,
               on_failure policy);
-  bool ready() override {
-    if (is_armed) return dispatcher.ready();
-    dispatcher.take_event();
-    return true;
-  }
+  ADVERB_FUNC bool ready() override;
+  /// Requests an event for the next completion, and passes on those that came in between. Returns
+  /// false if more are left.
+  [[nodiscard]] bool arm();
+  /// Ends the links of the device, which is dead.
+  [[gnu::cold]] void lose() noexcept;
   /// Makes room for more reserved completions.
   [[gnu::cold]] void make_room(std::size_t entries, on_failure policy);
   /// Creates the shared blocks, unless they exist. Returns false on failure.
   [[gnu::cold]] [[nodiscard]] bool make_shared(on_failure policy);
+  /// Returns true if the kernel has taken the device from the process, to which `failed`, the error
+  /// code of a call on it, must point.
+  [[gnu::cold]] [[nodiscard]] bool is_dead(const std::error_code& failed) const noexcept {
+    return is_code(failed, std::errc::io_error) && detail::is_dead(context.native_handle());
+  }
   /// Passes on every completion that is available now. The loop keeps the exceptions of handlers.
   void poll_all() noexcept;
 
@@ -54,6 +62,8 @@ struct loop_device final : async::event_source {
   std::unique_ptr<device_event_source> async_events;
   /// True if the next completion always raises an event. If not, `device_loop::spin` polls.
   bool is_armed;
+  /// True if the kernel has taken the device from the process.
+  bool is_lost = false;
 
  private:
   static constexpr std::size_t most_at_once = 256;

@@ -28,6 +28,8 @@ struct request_slot : async::operation {
   link* owner;
   /// The operation that waits for it; null if it has gone.
   void* waiting = nullptr;
+  /// Its request was refused, and others of the same post were accepted.
+  bool is_refused = false;
   request_slot* next_free = nullptr;
 };
 
@@ -138,15 +140,27 @@ class send_slots : public request_slots {
         };
     take(*slot);
     const send_window_result posted = post_each(std::index_sequence_for<Requests...>{});
-    if (!takes_slot(posted)) [[unlikely]]
-      put_back(*slot);
+    if (!posted) [[unlikely]] {
+      slot->is_refused = takes_slot(posted);
+      if (!slot->is_refused) put_back(*slot);
+    }
     return posted;
   }
   /// Returns true if the slot of a post will complete: also if only some requests were accepted,
-  /// whose memory the device may use.
+  /// whose memory the device may use. The link ends then, and its slot with it.
   [[nodiscard, gnu::always_inline]] static bool takes_slot(
       const send_window_result& posted) noexcept {
     return posted || posted.accepted() != 0U;
+  }
+
+  /// Posts an empty request for each slot whose own one was refused: when the queue pair, which is
+  /// in ERR, flushes it, those before have been flushed, too.
+  [[gnu::cold]] void end_refused(const Engine& engine) noexcept {
+    for_each_taken([&](request_slot& each) {
+      if (!std::exchange(each.is_refused, false)) return;
+      // If it is refused, too, the slot completes when the queue pair is destroyed.
+      static_cast<void>(engine.post(send().id(static_cast<async::operation*>(&each)).signaled()));
+    });
   }
 
   /// Returns the credits of a completed request.

@@ -21,9 +21,12 @@ ADVERB_FUNC bool joining_group::start_join(const cm::socket_address& group,
     });
     return false;
   }
-  join_ = endpoint->start_join(group, options, why_);
+  if (!has_memory_for([&] {
+        link_->add(*this);
+        join_ = endpoint->start_join(group, options, why_);
+      }))
+    report_lack_of_memory(why_, "rdma_join_multicast");
   if (why_) return false;
-  link_->add(*this);
   link_->end_waiters().push_back(*this);
   return true;
 }
@@ -49,12 +52,15 @@ ADVERB_FUNC cm::multicast_membership joining_group::take_membership(on_failure p
 
 ADVERB_FUNC bool resolving_peer::start_resolve(const cm::socket_address& address) {
   if (!link_->is_open()) return false;
-  auto start = started::create(link_->loop().channel(), why_);
-  if (!start) return false;
-  set_event_target(start, this);
-  start.start_resolve_address(address, {.timeout = options_.timeout}, why_);
+  const auto begin = [&] {
+    auto start = started::create(link_->loop().channel(), why_);
+    if (why_) return;
+    set_event_target(start, this);
+    start.start_resolve_address(address, {.timeout = options_.timeout}, why_);
+    if (!why_) at_ = std::move(start);
+  };
+  if (!has_memory_for(begin)) report_lack_of_memory(why_, "async::datagram_endpoint::resolve");
   if (why_) return false;
-  at_ = std::move(start);
   link_->end_waiters().push_back(*this);
   return true;
 }
@@ -165,7 +171,9 @@ ADVERB_FUNC void datagram_link::handle(cm::event& happened) {
     if (each->take_event(happened)) return;
 }
 
-ADVERB_FUNC void datagram_link::move_to_error() noexcept { move_pair_to_error(pair()); }
+ADVERB_FUNC std::error_code datagram_link::move_to_error() noexcept {
+  return move_pair_to_error(pair());
+}
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

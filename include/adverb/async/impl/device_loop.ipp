@@ -248,6 +248,11 @@ ADVERB_FUNC void device_loop::give_back_memory(context_ref context,
   has_memory_to_free_ = true;
 }
 
+ADVERB_FUNC void device_loop::lose(const detail::loop_device& removed) noexcept {
+  for (const auto& each : links_)
+    if (&each->device() == &removed) each->close(ENODEV);
+}
+
 ADVERB_FUNC void device_loop::destroy(detail::link& which) noexcept {
   --ending_;
   std::unique_ptr<detail::link>& place = links_[which.position];

@@ -72,7 +72,7 @@ ADVERB_FUNC void heartbeat::begin(const heartbeat_offer& of_peer, bool waits_for
   const std::int64_t now = deadline::now();
   peer_ = of_peer;
   interval_ = std::max(shortest, std::min(dead_after_.count(), peer_.dead_after.count()) / 4);
-  watch_ = heartbeat_watch{dead_after_.count(), now};
+  watch_ = heartbeat_watch{(dead_after_.count() - 1) / interval_ + 1};
   waits_for_peer_ = waits_for_peer;
   link_->loop().set_timer(timer_, now);
 }
@@ -83,7 +83,7 @@ ADVERB_FUNC void heartbeat::beat(timer& which) {
   const std::int64_t now = deadline::now();
   std::uint64_t count = 0;
   std::memcpy(&count, &self.memory_.bytes[count_of_peer], count_size);
-  if (self.watch_.look(count, self.link_->is_audible(), now)) return self.link_->note_dead_peer();
+  if (self.watch_.look(count, self.link_->is_audible())) return self.link_->note_dead_peer();
   if (!self.waits_for_peer_ || self.watch_.has_heard()) {
     ++self.beats_;
     std::memcpy(&self.memory_.bytes[own_count], &self.beats_, count_size);

@@ -2,21 +2,26 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/message.hpp>
+#include <adverb/core/detail/dead_device.hpp>
+#include <adverb/core/detail/errno_of.hpp>
 #include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void move_pair_to_error(ibv_qp* pair) noexcept {
+ADVERB_FUNC std::error_code move_pair_to_error(ibv_qp* pair) noexcept {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
-  static_cast<void>(ibv_modify_qp(pair, &attributes, IBV_QP_STATE));
+  const int result = ibv_modify_qp(pair, &attributes, IBV_QP_STATE);
+  return result == 0 ? std::error_code{} : errno_code(errno_of(result));
 }
 
 ADVERB_FUNC link::link(async::device_loop& loop, loop_device& device,
@@ -126,7 +131,7 @@ ADVERB_FUNC void link::report(const char* verb, on_failure policy) const {
   if (cause_.is_known() || life_.end() != link_end::timed_out)
     return cause_.report(cause_.number() != 0 ? cause_.number() : ECONNRESET, verb, policy);
   policy.report(ECONNRESET, verb, [](failure_description& description) {
-    description.explain("the peer did not confirm the end within end_timeout");
+    description.explain("the peer did not confirm the end in time");
   });
 }
 
@@ -135,10 +140,11 @@ ADVERB_FUNC void link::report_end(on_failure policy) const {
   if (cause_.number() == ENODEV) return report(verb, policy);
   if (life_.end() == link_end::pending) return report_cancelled(policy, verb);
   if (life_.end() != link_end::timed_out) return policy.clear();
+  if (device_->is_lost) return cause_.report(ENODEV, verb, policy);
   policy.report(ETIMEDOUT, verb, [](failure_description& description) {
     description.explain(
-        "the end was not confirmed within end_timeout; possible causes: the peer or the device "
-        "does not answer");
+        "the end was not confirmed in time; possible causes: the peer or the device does not "
+        "answer");
   });
 }
 
@@ -160,6 +166,7 @@ ADVERB_FUNC void link::note_late_start() noexcept {
 }
 
 ADVERB_FUNC void link::close(int cause) noexcept {
+  if (cause == EIO && is_dead(device_->context.native_handle())) cause = ENODEV;
   if (cause != 0 && life_.end() != link_end::confirmed) cause_.record(cause);
   is_ready_ = false;
   receives_.set_posts_again(false);
@@ -174,6 +181,11 @@ ADVERB_FUNC void link::peer_ended() noexcept {
   close(0);
   life_.peer_ended();
   if (is_iwarp() && life_.is_ending()) set_end_timer(deadline::now());
+}
+
+ADVERB_FUNC void link::peer_was_silent() noexcept {
+  close(0);
+  life_.peer_was_silent();
 }
 
 ADVERB_FUNC void link::note_failure(const completion& each, const receive_block* block) noexcept {
@@ -240,10 +252,20 @@ ADVERB_FUNC bool link::advance() {
   schedule_unless_done rest{*this};
   cancelled_.resume_present();
   if (life_.next(load()) == link_action::enter_error) {
-    move_to_error();
-    // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
-    if (shared_ != nullptr) device_->poll_all();
+    // A link that was never filled has no queue pair.
+    const std::error_code failed = pair_ != nullptr ? move_to_error() : std::error_code{};
+    // Messages that have come are in the completion queue. If each receive has one, none is
+    // flushed.
+    device_->poll_all();
     life_.entered_error();
+    // The peer has its time from the disconnect on, which the loop may not have sent at once.
+    end_time_ = 0;
+    set_end_timer(deadline::now());
+    if (device_->is_dead(failed)) device_->lose();
+  }
+  if (device_->is_lost && life_.phase() == link_phase::draining) {
+    life_.released();
+    end_requests();
   }
   if (life_.phase() == link_phase::draining && ends_alone() && !load().is_posted) life_.flushed();
   if (has_no_more_messages()) inbox_.waiters().resume();
@@ -270,6 +292,10 @@ ADVERB_FUNC void link::release_queue_pair() noexcept {
   destroy_queue_pair();
   pair_ = nullptr;
   if (shared_ != nullptr) shared_->remove(number);
+  end_requests();
+}
+
+ADVERB_FUNC void link::end_requests() noexcept {
   // Some devices leave the completions of a destroyed queue pair in its completion queue.
   device_->poll_all();
   receives_.release();
@@ -310,10 +336,15 @@ ADVERB_FUNC void link::check_deadline(std::int64_t now) {
 
 ADVERB_FUNC void link::check_end(std::int64_t now) {
   // A handler that threw has kept it from entering ERR.
-  if (life_.phase() == link_phase::closing) return loop_->set_timer(timer_, now);
+  if (life_.phase() == link_phase::closing) return loop_->set_timer(timer_, now + 1);
   if (life_.phase() != link_phase::draining) return;
   if (now < end_time_ && !(is_iwarp() && life_.end() == link_end::confirmed))
     return loop_->set_timer(timer_, end_time_);
+  // A loop that did not run for a while has not passed on what had arrived in time.
+  device_->poll_all();
+  if (life_.phase() != link_phase::draining) return;
+  // In the next turn, after the descriptors.
+  if (!std::exchange(is_last_turn_, true)) return loop_->set_timer(timer_, now + 1);
   release_queue_pair();
   schedule();
 }
@@ -384,13 +415,15 @@ ADVERB_FUNC void reliable_link::handle(cm::event& happened) {
   if (connection == nullptr) return;
   connection->note(happened);
   if (!connection->has_ended()) return;
-  if (happened.type() == cm::event_type::device_removal) cause_.record(ENODEV);
+  if (happened.type() == cm::event_type::device_removal) close(ENODEV);
   // The kernel moves no queue pair of InfiniBand or RoCE to ERR because the peer disconnects.
   std::error_code ignored;
   if (is_open() && !is_iwarp() &&
       queue_pair_ref<transport::rc, qp_state::any>{queue_pair()}.query(ignored).state() ==
           qp_state::error)
     note_failed_pair();
+  if (happened.type() == cm::event_type::disconnected && happened.status() != 0)
+    return peer_was_silent();
   peer_ended();
 }
 
@@ -400,11 +433,13 @@ ADVERB_FUNC send_window_result reliable_link::refuse_post() noexcept {
   return post_result{pair(), number, 0, posted_to::send_queue};
 }
 
-ADVERB_FUNC void reliable_link::move_to_error() noexcept {
+ADVERB_FUNC std::error_code reliable_link::move_to_error() noexcept {
   // Fails if the other side was faster; the queue pair is in ERR in any case.
-  std::error_code ignored;
-  if (established() != nullptr) established()->start_disconnect(ignored);
-  if (ends_alone()) move_pair_to_error(pair());
+  std::error_code failed;
+  if (established() != nullptr) established()->start_disconnect(failed);
+  if (ends_alone()) failed = move_pair_to_error(pair());
+  sends_.end_refused(queue_pair());
+  return failed;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <adverb/async/detail/loop_devices.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/core/detail/event_descriptor.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -26,6 +28,35 @@ ADVERB_FUNC loop_device::loop_device(async::device_loop& in, context_ref of,
   if (policy.failed()) return;
   std::construct_at(&dispatcher, queue);
   if (is_armed) dispatcher.poll_and_arm(most_at_once, policy);
+}
+
+ADVERB_FUNC bool loop_device::ready() {
+  const bool is_taken = dispatcher.take_event();
+  if (is_armed) return arm();
+  if (!is_taken && is_dead(errno_code(errno))) lose();
+  return true;
+}
+
+ADVERB_FUNC bool loop_device::arm() {
+#if defined(__cpp_exceptions)
+  // A policy would cost each call more instructions.
+  try {
+    return dispatcher.poll_and_arm(most_at_once);
+  } catch (const error& why) {
+    // A handler may have thrown, too.
+    if (why.failure().verb() != "ibv_req_notify_cq" || !is_dead(why.code())) throw;
+  }
+  lose();
+  return true;
+#else
+  return dispatcher.poll_and_arm(most_at_once);
+#endif
+}
+
+ADVERB_FUNC void loop_device::lose() noexcept {
+  if (std::exchange(is_lost, true)) return;
+  silence(file_descriptor());
+  loop->lose(*this);
 }
 
 ADVERB_FUNC void loop_device::make_room(std::size_t entries, on_failure policy) {
@@ -111,7 +142,7 @@ ADVERB_FUNC std::size_t loop_devices::poll() {
 ADVERB_FUNC bool loop_devices::arm() {
   bool is_empty = true;
   for (std::size_t each = 0; each < devices_.size(); ++each)
-    is_empty = devices_[each]->dispatcher.poll_and_arm() && is_empty;
+    is_empty = devices_[each]->arm() && is_empty;
   return is_empty;
 }
 

@@ -33,6 +33,7 @@ template <detail::async_step_type Step>
 template <detail::async_step_type Step, class Receiver,
           class Library = detail::execution::set_value_t>
 [[nodiscard]] auto async_connect(const Step& step, Receiver&& receiver) noexcept(
+    std::is_nothrow_copy_constructible_v<Step> &&
     std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
   return detail::sender_operation<Step, std::remove_cvref_t<Receiver>, Library>{
       step, std::forward<Receiver>(receiver)};

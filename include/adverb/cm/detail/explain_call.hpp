@@ -21,8 +21,8 @@ namespace adverb::inline ADVERB_ABI::detail {
   return (group.ipv4() || group.ipv6()) && !group.is_multicast();
 }
 
-[[gnu::cold]] void explain_group(failure_description& description, const rdma_cm_id* id,
-                                 const cm::socket_address& group);
+[[gnu::cold]] void explain_group(text_writer& writer, const std::error_code& code,
+                                 const rdma_cm_id* id, const cm::socket_address& group);
 
 /// The messages that carry private data.
 enum class cm_message { request, acceptance, rejection };

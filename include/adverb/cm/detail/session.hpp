@@ -97,7 +97,10 @@ struct cm_session {
   bool under_way = false;
 
   cm_session() noexcept = default;
-  cm_session(cm_session&&) noexcept = default;
+  cm_session(cm_session&& other) noexcept
+      : channel{std::move(other.channel)},
+        id{std::move(other.id)},
+        under_way{std::exchange(other.under_way, false)} {}
   cm_session& operator=(cm_session&& other) noexcept;
   ~cm_session() = default;
 
@@ -128,6 +131,7 @@ struct cm_session {
   /// Starts a step with the call `start`. Fails with EALREADY while another step is in progress.
   template <class Start>
   void start(const char* verb, on_failure policy, const Start& start) {
+    if (!check_present(policy, verb, id.native_handle())) return;
     if (under_way) {
       report_on(id, EALREADY, verb, policy, "the step is under way: finish() returns its outcome");
       return;

@@ -80,7 +80,7 @@ ADVERB_FUNC void explain_no_address_of_host(text_writer& writer, const lookup& w
 ADVERB_FUNC void explain_no_name_server(text_writer& writer, const lookup& wanted) {
   if (looks_like_address(wanted.host)) {
     explain_no_address(writer, wanted);
-    writer.put(", and ");
+    writer.put(", and was looked up as a name; ");
   }
   writer.put("possible causes: no name server answers, or it cannot find out (SERVFAIL, REFUSED)");
 }

@@ -13,20 +13,18 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void explain_group(failure_description& description, const rdma_cm_id* id,
-                               const cm::socket_address& group) {
+ADVERB_FUNC void explain_group(text_writer& writer, const std::error_code& code,
+                               const rdma_cm_id* id, const cm::socket_address& group) {
   // The kernel's ENOTSUPP, which differs from the ENOTSUP of POSIX.
   constexpr int not_supported = 524;
-  description.explain([&](text_writer& writer) {
-    problem_list problems{writer};
-    if (id->verbs == nullptr)
-      problems.add("the identifier has no device yet: bind() or resolve_address() first");
-    if (is_single_address(group))
-      problems.add(
-          "it is not a multicast address: those are 224.0.0.0 to 239.255.255.255, and ff00::/8");
-    if (description.code().value() == not_supported && group.ipv6())
-      problems.add("Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2");
-  });
+  problem_list problems{writer};
+  if (id->verbs == nullptr)
+    problems.add("the identifier has no device yet: bind() or resolve_address() first");
+  if (is_single_address(group))
+    problems.add(
+        "it is not a multicast address: those are 224.0.0.0 to 239.255.255.255, and ff00::/8");
+  if (code.value() == not_supported && group.ipv6())
+    problems.add("Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2");
 }
 
 ADVERB_FUNC private_data_limit limit_of(const rdma_cm_id* id, cm_message message) noexcept {
@@ -108,7 +106,8 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
     writer.put("ports below 1024 are for privileged programs");
   } else if (lacks_scope(address)) {
     explain_lack_of_scope(writer, address);
-  } else if (!address.is_any() && interface_of(address).view().empty()) {
+  } else if (address.family() != cm::address_family::infiniband && !address.is_any() &&
+             interface_of(address).view().empty()) {
     writer.put(address.with_port(0)).put(" is not an address of this machine; ");
     put_rdma_addresses(writer, address.family());
   } else if (unavailable && address.port() == 0) {
@@ -207,8 +206,11 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
       writer.put(words);
   };
   if (call.verb == "rdma_resolve_route")
-    writer.put(call.id->verbs == nullptr ? "the address is not resolved yet"
-                                         : "the route is already resolved or being resolved");
+    writer.put(call.peer().is_empty() ? "the address is not resolved yet"
+               : call.id->route.num_paths != 0
+                   ? "the route is already resolved"
+                   : "possible causes: the address is still being resolved, or the route is "
+                     "resolved or being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
     put_unless_given_up(call.id->qp == nullptr ? "" : "it already has a queue pair");
   else if (call.verb == "rdma_accept")

@@ -209,23 +209,20 @@ ADVERB_FUNC void identifier_base::reject_ece(const private_data& data, on_failur
 
 ADVERB_FUNC void identifier_base::join_multicast(const socket_address& group, multicast_role role,
                                                  void* context, on_failure policy) const {
-  rdma_cm_id* const id = native_handle();
-  if (!this->present(policy, "rdma_join_multicast")) return;
   const bool full = role == multicast_role::full_member;
   rdma_cm_join_mc_attr_ex native{};
   native.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
   native.join_flags = static_cast<std::uint32_t>(role);
   native.addr = group.native();
-  detail::check_minus_one(
+  call(
       policy, full ? "rdma_join_multicast" : "rdma_join_multicast_ex",
-      [&] {
+      [&](rdma_cm_id* id) {
         return full ? rdma_join_multicast(id, native.addr, context)
                     : rdma_join_multicast_ex(id, &native, context);
       },
-      [&](failure_description& description) {
-        description.detail(to_text(group));
-        detail::on_object<detail::identifier_traits>(id)(description);
-        detail::explain_group(description, id, group);
+      group, {},
+      [&](text_writer& writer, const std::error_code& code) {
+        detail::explain_group(writer, code, native_handle(), group);
       });
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cerrno>
+#include <system_error>
 
+#include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/cm/multicast_membership.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -59,7 +61,12 @@ ADVERB_FUNC void multicast_membership::close(on_failure policy) {
   datagram_target::operator=({});
   if (state_ != nullptr) groups_->remove(std::exchange(state_, nullptr));
   groups_ = {};
-  left.leave_multicast(std::exchange(group_, {}), policy);
+  failure why;
+  left.leave_multicast(std::exchange(group_, {}), why);
+  // The kernel has left the groups of a removed device.
+  const bool has_left_already = detail::is_code(why.code(), std::errc::no_such_device_or_address) &&
+                                detail::has_lost_device(left.native_handle());
+  if (why && !has_left_already) policy.report(why);
 }
 
 ADVERB_FUNC protection_domain_ref multicast_membership::domain_of(identifier_ref id) noexcept {
@@ -111,7 +118,9 @@ ADVERB_FUNC multicast_join::multicast_join(identifier_ref id, event_channel_ref 
     policy.report(EINVAL, verb, [&](failure_description& description) {
       description.detail(to_text(group));
       detail::on_object<detail::identifier_traits>(id.native_handle())(description);
-      detail::explain_group(description, id.native_handle(), group);
+      description.explain([&](text_writer& writer) {
+        detail::explain_group(writer, description.code(), id.native_handle(), group);
+      });
     });
     return;
   }

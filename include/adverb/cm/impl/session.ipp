@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <rdma/rdma_cma.h>
 
@@ -182,7 +183,7 @@ ADVERB_FUNC void report_event(cm::identifier_ref id, const cm::event& happened, 
 ADVERB_FUNC cm_session& cm_session::operator=(cm_session&& other) noexcept {
   id = std::move(other.id);
   channel = std::move(other.channel);
-  under_way = other.under_way;
+  under_way = std::exchange(other.under_way, false);
   return *this;
 }
 

@@ -68,6 +68,8 @@ ADVERB_FUNC void add_creation_problems(problem_list& problems, context_ref conte
   if (options.parent_domain &&
       options.parent_domain.context().native_handle() != context.native_handle())
     problems.add("the parent domain belongs to another context");
+  explain_other_device(problems, "the channel", options.channel.native_handle(),
+                       context.native_handle());
 }
 
 ADVERB_FUNC void explain_resize(text_writer& writer, context_ref context, std::size_t current,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <adverb/core/detail/errno_of.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/failure.hpp>
 
@@ -17,13 +18,6 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Fills in a failure. Called only if something failed, and the policy needs more than a code.
 using describe_failure = callable_ref<failure_description&>;
-
-/// Returns the errno of a call that returned this number in place of 0: some providers negate it,
-/// and some return -1 and set errno.
-[[nodiscard, gnu::cold]] inline int errno_of(int result) noexcept {
-  if (result == -1 && errno != 0) return errno;
-  return result < 0 ? -result : result;
-}
 
 /// Returns true if a destroy found that the kernel has destroyed the object with its device.
 // See docs/decisions.md, "A device that has gone takes its objects along".

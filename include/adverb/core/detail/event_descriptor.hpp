@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -51,5 +52,14 @@ class event_descriptor {
  private:
   int descriptor_ = -1;
 };
+
+/// Puts a descriptor that is never readable in the place of one that the kernel has closed, which
+/// would stay readable.
+[[gnu::cold]] inline void silence(int descriptor) noexcept {
+  const int quiet = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (quiet == -1) return;
+  static_cast<void>(::dup3(quiet, descriptor, O_CLOEXEC));
+  ::close(quiet);
+}
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include <adverb/core/detail/dead_device.hpp>
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/failure.hpp>
 
@@ -143,6 +144,10 @@ ADVERB_FUNC void failure_description::write_reason(
       writer.put(std::string_view{text, length});
       return;
     }
+  }
+  if (device_ != nullptr && detail::is_code(failure_.code_, std::errc::io_error)) {
+    detail::explain_dead_device(writer, device_);
+    if (writer.size() != 0) return;
   }
   otherwise(writer);
 }

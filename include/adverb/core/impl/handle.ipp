@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/dead_device.hpp>
 #include <adverb/core/handle.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -63,6 +65,19 @@ ADVERB_FUNC void replace_parents(const void* object, const object_operations& op
   register_with_parents(object, operations);
 }
 
+/// Returns true if a destroy failed because the kernel destroys the object with its device, or has
+/// done so.
+// See docs/decisions.md, "A device that has gone takes its objects along".
+[[gnu::cold, gnu::noinline]] ADVERB_FUNC bool goes_with_device(const void* object,
+                                                               const object_operations& operations,
+                                                               int result) noexcept {
+  // The connection manager is another device of the kernel, which stays.
+  if (operations.kind == object_kind::identifier) return false;
+  if (has_gone_with_device(result)) return true;
+  const ibv_context* const device = operations.device_of(object);
+  return device != nullptr && is_dead(device);
+}
+
 ADVERB_FUNC bool destroy_object(void* object, const object_operations& operations,
                                 on_failure policy) {
   lifetime_registry& registry = lifetime_registry::instance();
@@ -90,9 +105,7 @@ ADVERB_FUNC bool destroy_object(void* object, const object_operations& operation
     }
   }
   const int result = operations.destroy(object);
-  // The connection manager is another device of the kernel, which stays.
-  const bool is_on_device = operations.kind != object_kind::identifier;
-  if (result == 0 || (is_on_device && has_gone_with_device(result))) return true;
+  if (result == 0 || goes_with_device(object, operations, result)) return true;
   register_again(object, operations, stored);
   return check_returned(policy, operations.destroy_verb, result,
                         [&](failure_description& description) {

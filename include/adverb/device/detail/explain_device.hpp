@@ -22,12 +22,12 @@ inline text_writer& put_device(text_writer& writer, const ibv_context* context) 
 /// Names the device in a failure, "rxe0", or the port, "rxe0:1".
 [[nodiscard]] inline auto on_device(const ibv_context* context) noexcept {
   return [context](failure_description& description) {
-    description.object("{}", {context->device->name});
+    description.object("{}", {context->device->name}).device(context);
   };
 }
 [[nodiscard]] inline auto on_port(const ibv_context* context, port_number port) noexcept {
   return [context, port](failure_description& description) {
-    description.object("{}:{}", {context->device->name, port});
+    description.object("{}:{}", {context->device->name, port}).device(context);
   };
 }
 

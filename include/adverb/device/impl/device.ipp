@@ -21,9 +21,13 @@ namespace adverb::inline ADVERB_ABI::detail {
     description.explain("too many files are open {} to open {}: see {}",
                         {number == EMFILE ? "in this process" : "in the system", version,
                          number == EMFILE ? "\"ulimit -n\"" : "fs.file-max"});
-  else
+  else if (opened != -1)
+    description.explain("possible causes: libibverbs does not support the number in {}", {version});
+  else if (number == ENOENT && ::access("/sys/class", F_OK) == 0)
     description.explain(
         "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
+  else
+    description.explain("opening {} fails with {}", {version, errno_name(number)});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

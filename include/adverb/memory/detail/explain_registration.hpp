@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -26,8 +27,11 @@ struct registration_attempt {
   access_rights rights = {};
   /// True if the memory is const.
   bool constant = false;
-  /// True if the kernel pins the memory: not that of a device or a dma-buf.
+  /// True if the kernel pins the memory, which the process has at the address: not that of a device
+  /// or a dma-buf.
   bool is_pinned = true;
+  /// The descriptor of the dma-buf that has the memory. The address is its offset there.
+  std::optional<int> dmabuf = {};
 };
 
 /// A right, and the device feature that it needs.

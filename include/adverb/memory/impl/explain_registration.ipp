@@ -8,6 +8,7 @@
 
 #include <adverb/core/detail/lifetime.hpp>
 #include <adverb/device/detail/explain_device.hpp>
+#include <adverb/memory/detail/explain_mappings.hpp>
 #include <adverb/memory/detail/explain_registration.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -115,10 +116,13 @@ ADVERB_FUNC void explain_locked_memory(problem_list& problems, std::uint64_t add
 
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
                               const registration_attempt& attempt) {
-  if (is_code(code, std::errc::bad_address)) {
-    problems.add(
-        "possible causes: a part of the range is not mapped, is not writable, or is a shared "
-        "mapping of a file, which Linux pins on tmpfs and hugetlbfs only");
+  if (attempt.dmabuf) {
+    if (is_code(code, std::errc::bad_file_descriptor) || is_code(code, std::errc::invalid_argument))
+      explain_dmabuf(problems, *attempt.dmabuf, attempt.address, attempt.length);
+  } else if (is_code(code, std::errc::bad_address)) {
+    if (attempt.is_pinned)
+      explain_mappings(problems, attempt.address, attempt.length,
+                       attempt.rights.contains(access_right::local_write));
   } else if (is_code(code, std::errc::not_enough_memory) ||
              is_code(code, std::errc::operation_not_permitted)) {
     const locking_process process = locking_process::current();

@@ -26,6 +26,17 @@ ADVERB_FUNC void reregistration_attempt::explain(text_writer& writer) const noex
     explain_constant(writer, constant, rights);
 }
 
+// Memory that does not change may be that of a device or a dma-buf.
+ADVERB_FUNC registration_attempt reregistration_attempt::as_registration() const noexcept {
+  const std::uint64_t address = memory != nullptr ? memory->address() : 0;
+  return {.domain = protection_domain_ref{region->pd},
+          .address = address,
+          .device_address = address,
+          .length = memory != nullptr ? memory->length : region->length,
+          .rights = rights,
+          .is_pinned = memory != nullptr};
+}
+
 /// Calls ibv_reg_mr_ex, which came with rdma-core 59, for memory or a dma-buf. Returns null and
 /// sets errno on failure.
 template <class Domain, class Handle, class Attributes>
@@ -97,7 +108,8 @@ ADVERB_FUNC memory_region memory_region::of_dmabuf(protection_domain_ref domain,
        .device_address = range.device_address,
        .length = range.length,
        .rights = rights,
-       .is_pinned = false},
+       .is_pinned = false,
+       .dmabuf = range.file_descriptor},
       "ibv_reg_dmabuf_mr",
       [&] {
         return ibv_reg_dmabuf_mr(domain.native_handle(), range.offset, range.length,
@@ -268,10 +280,7 @@ ADVERB_FUNC void memory_region::change(const detail::byte_range* memory,
         if (outcome.words.empty()) return;
         description.explain([&](text_writer& writer) {
           detail::problem_list problems{writer};
-          detail::explain_registration(problems, description.code(),
-                                       {.domain = this->protection_domain(),
-                                        .length = memory != nullptr ? memory->length : this->size(),
-                                        .rights = attempt.rights});
+          detail::explain_registration(problems, description.code(), attempt.as_registration());
           problems.add(outcome.words);
         });
       });

@@ -152,8 +152,8 @@ class channel_state {
   /// Sends what is due, and what waits. The loop resumes the messages that have waited; a call of
   /// the program, such as the destruction of a message, has the loop resume them later.
   void advance(caller by = caller::loop);
-  [[nodiscard]] bool perform(session_action action);
-  [[gnu::cold]] [[nodiscard]] bool perform_without_slot(session_action action);
+  [[nodiscard]] bool perform(session_action action, caller by);
+  [[gnu::cold]] [[nodiscard]] bool perform_without_slot(session_action action, caller by);
   [[nodiscard]] bool may_post() const noexcept { return !has_ended_ && carrier_->is_open(); }
   [[nodiscard]] bool has_room() const noexcept { return free_count_ > reserved_slots; }
   [[nodiscard]] bool may_dispatch(const message_dispatch& which) const noexcept;

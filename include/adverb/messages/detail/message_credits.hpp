@@ -51,7 +51,9 @@ class message_credits {
   /// Starts again for the next link, on which nothing can be sent yet.
   void begin_again() noexcept {
     posted_ = announced_ = granted_now();
-    received_ = balanced_at_ = sent_ = granted_ = 0;
+    received_ = sent_ = granted_ = 0;
+    // A loan that was refused is requested again.
+    balanced_at_ = posted_ <= reserve ? ~received_ : received_;
     credit_frames_sent_ = credit_frames_confirmed_ = credit_frames_received_ = 0;
     is_unconfirmed_ = false;
   }

@@ -90,7 +90,9 @@ inline constexpr std::uint64_t reply_bit = std::uint64_t{1} << 63;
 class message_dispatch : public async::waiter {
  public:
   /// Returns true if it can be destroyed without harm: the device does not use its memory.
-  [[nodiscard]] bool is_waiting() const noexcept { return at_ != phase::posted; }
+  [[nodiscard]] bool is_waiting() const noexcept {
+    return at_ != phase::posted && at_ != phase::confirmed;
+  }
   /// Ends the channel. This operation finishes when the device has let go of its memory.
   void end_posted();
 
@@ -145,6 +147,8 @@ struct arrived_message {
   incoming_offer* offer = nullptr;
   /// The operation that takes the offer.
   message_receipt* taking = nullptr;
+  /// The program has given it back before that operation has finished.
+  bool is_dropped = false;
   arrived_message* next = nullptr;
 
   [[nodiscard]] bool is_offer() const noexcept { return header.type == message_frame_type::offer; }

@@ -134,6 +134,14 @@ class resumable_carrier final : public frame_carrier {
   void release_confirmed(std::uint32_t messages);
   /// Sends the message of the session's `send_again`.
   void send_again();
+  /// Has the loop do what is due.
+  void turn_soon() noexcept {
+    if (!turn_.is_waiting()) loop_->resume_later(turn_);
+  }
+  /// The program has given back a message.
+  [[gnu::cold]] void message_returned() noexcept {
+    if (!old_.empty()) turn_soon();
+  }
 
   // For the listener.
 
@@ -167,9 +175,6 @@ class resumable_carrier final : public frame_carrier {
   void give_back(void*) noexcept override {}
 
   static bool take_turn(async::waiter& which);
-  void turn_soon() noexcept {
-    if (!turn_.is_waiting()) loop_->resume_later(turn_);
-  }
   void loop_ended();
 
   void keep(frame_slot& slot, std::span<const const_buffer> frame);
@@ -249,7 +254,8 @@ class resumable_carrier final : public frame_carrier {
   end_of_loop<resumable_carrier> end_{*this};
 };
 
-inline session_table::~session_table() {
+inline void session_table::end() noexcept {
+  has_ended_ = true;
   const auto all = std::move(channels_);
   for (const auto& [session, each] : all) each->table_ended();
 }

@@ -20,8 +20,11 @@ class session_table {
   session_table() noexcept = default;
   session_table(const session_table&) = delete;
   session_table& operator=(const session_table&) = delete;
-  /// The broken links of its channels are not replaced any more.
-  inline ~session_table();
+  ~session_table() { end(); }
+
+  /// The listener has gone: the broken links of its channels are not replaced any more.
+  inline void end() noexcept;
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
   /// Returns the channel of a session; null if there is none.
   [[nodiscard]] resumable_carrier* find(std::uint64_t session) const noexcept {
@@ -58,6 +61,7 @@ class session_table {
   std::vector<std::uint64_t> finished_;
   /// The place of the session that is forgotten next, if there is no other.
   std::size_t oldest_ = 0;
+  bool has_ended_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

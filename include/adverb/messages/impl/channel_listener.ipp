@@ -20,13 +20,22 @@ ADVERB_FUNC bool is_any_device_iwarp() noexcept {
       all, [](device_ref each) { return each.transport_type() == transport_type::iwarp; });
 }
 
+ADVERB_FUNC handshake accepting_end::answer_to(const handshake& of_peer) const noexcept {
+  handshake answer = mine;
+  // A number that another channel has is none that the peer has chosen at random.
+  answer.resumes = mine.resumes && of_peer.resumes && !sessions.has_ended() &&
+                   sessions.find(of_peer.session) == nullptr;
+  if (answer.resumes) answer.session = of_peer.session;
+  return answer;
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::messages {
 
 ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_address& address,
                                const channel_options& options, on_failure policy)
-    : loop_{&loop}, options_{options}, mine_{detail::handshake::of(options, policy)} {
+    : end_{std::make_shared<detail::accepting_end>(loop, options, policy)} {
   if (policy.failed()) return;
   detail::check_shared(loop, options, policy);
   if (policy.failed()) return;
@@ -41,7 +50,7 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
   }
   if (options.over == network::rdma) return;
   failure why;
-  tcp_.emplace(loop, rdma_ ? address.with_port(rdma_->port()) : address, mine_,
+  tcp_.emplace(loop, rdma_ ? address.with_port(rdma_->port()) : address, end_->mine,
                options.connect_timeout, waiters_, detail::greeting_filter{&resume_over_tcp, this},
                why);
   policy.clear();
@@ -53,12 +62,17 @@ ADVERB_FUNC listener::listener(async::device_loop& loop, const cm::socket_addres
   if (!is_by_rdma) policy.report(why);
 }
 
+ADVERB_FUNC listener::~listener() {
+  cancel_waits();
+  end_->sessions.end();
+}
+
 /// The next request.
 class listener::arrival_step : public detail::async_step<arrival_step> {
  public:
   explicit arrival_step(listener& of) noexcept : listener_{&of} {}
 
-  [[nodiscard]] async::device_loop& loop() const noexcept { return *listener_->loop_; }
+  [[nodiscard]] async::device_loop& loop() const noexcept { return listener_->loop(); }
 
   template <class Derived>
   class operation : public async::cancellable_waiter {
@@ -95,7 +109,7 @@ class listener::arrival_step : public detail::async_step<arrival_step> {
 
 ADVERB_FUNC channel_request listener::take() {
   channel_request got;
-  got.listener_ = this;
+  got.end_ = end_;
   if (!requests_.empty()) {
     got.request_ = std::move(requests_.front());
     requests_.pop_front();
@@ -117,12 +131,12 @@ ADVERB_FUNC void listener::take_request() {
 
 ADVERB_FUNC bool listener::resume(detail::link_request& requested) {
   if (!requested.of_peer || !requested.of_peer->is_resumption) return false;
-  if (detail::resumable_carrier* const found = sessions_.find(requested.of_peer->session))
+  if (detail::resumable_carrier* const found = end_->sessions.find(requested.of_peer->session))
     found->take_request(std::move(requested));
-  else if (sessions_.has_finished(requested.of_peer->session))
-    requested.reject(mine_.of_finished_session(requested.of_peer->session));
+  else if (end_->sessions.has_finished(requested.of_peer->session))
+    requested.reject(end_->mine.of_finished_session(requested.of_peer->session));
   else
-    requested.reject(mine_.of_unknown_session());
+    requested.reject(end_->mine.of_unknown_session());
   return true;
 }
 
@@ -134,16 +148,8 @@ ADVERB_FUNC bool listener::resume_over_tcp(void* self,
   return static_cast<listener*>(self)->resume(got);
 }
 
-ADVERB_FUNC detail::handshake listener::answer_to(const detail::handshake& of_peer) const noexcept {
-  detail::handshake answer = mine_;
-  // A number that another channel has is none that the peer has chosen at random.
-  answer.resumes = mine_.resumes && of_peer.resumes && sessions_.find(of_peer.session) == nullptr;
-  if (answer.resumes) answer.session = of_peer.session;
-  return answer;
-}
-
 ADVERB_FUNC void listener::cancel_waits() noexcept {
-  loop_->cancel(waiters_);
+  loop().cancel(waiters_);
   requests_.clear();
   if (tcp_) tcp_->clear();
 }
@@ -162,11 +168,11 @@ ADVERB_FUNC async::task<channel> listener::accept() {
 }
 
 ADVERB_FUNC bool channel_request::is_for_channel() const noexcept {
-  return request_.of_peer && listener_->mine_.agrees_with(*request_.of_peer);
+  return request_.of_peer && end_->mine.agrees_with(*request_.of_peer);
 }
 
 ADVERB_FUNC void channel_request::reject() {
-  if (request_.over_rdma) request_.over_rdma.reject(listener_->mine_.encode());
+  if (request_.over_rdma) request_.over_rdma.reject(end_->mine.encode());
 }
 
 ADVERB_FUNC async::task<channel> channel_request::accept() {
@@ -175,24 +181,24 @@ ADVERB_FUNC async::task<channel> channel_request::accept() {
       self.reject();
       detail::report_no_handshake("messages::channel_request::accept");
     }
-    listener& by = *self.listener_;
-    const detail::handshake mine = by.answer_to(*self.request_.of_peer);
+    detail::accepting_end& end = *self.end_;
+    const detail::handshake mine = end.answer_to(*self.request_.of_peer);
     std::unique_ptr<detail::frame_carrier> carrier;
     if (self.request_.over_tcp != nullptr) {
       carrier =
-          detail::carrier_of(by.loop(), *self.request_.over_tcp, mine, by.options_, throwing{})
+          detail::carrier_of(*end.loop, *self.request_.over_tcp, mine, end.options, throwing{})
               .carrier;
     } else {
       async::connection_request& request = self.request_.over_rdma;
       detail::receive_share share =
-          detail::share_of(by.loop(), request.context(), by.options_, throwing{});
+          detail::share_of(*end.loop, request.context(), end.options, throwing{});
       async::connection accepted =
-          co_await request.accept(detail::connection_options_of(by.options_, mine));
+          co_await request.accept(detail::connection_options_of(end.options, mine));
       carrier = std::make_unique<detail::rdma_carrier>(std::move(accepted), std::move(share));
     }
     co_return detail::make_channel(
         std::move(carrier),
-        {by.options_, mine, *self.request_.of_peer, cm::socket_address{}, &by.sessions_}, false);
+        {end.options, mine, *self.request_.of_peer, cm::socket_address{}, &end.sessions}, false);
   }(std::move(*this));
 }
 

@@ -275,17 +275,21 @@ ADVERB_FUNC arrived_message* channel_state::take_next(on_failure policy) {
 }
 
 ADVERB_FUNC void channel_state::give_back(arrived_message& which) noexcept {
+  // The operation that takes it needs it.
+  which.is_dropped = which.taking != nullptr;
+  if (which.is_dropped) return;
   if (which.offer != nullptr) {
     which.offer->owner = nullptr;
     if (which.offer->at == incoming_offer::phase::offered) session_.refuse(*which.offer);
   }
   // An offer keeps its credit, too, so the program bounds what the peer can send ahead.
   which.offer = nullptr;
-  which.taking = nullptr;
   // The receive is posted again before a frame can grant it.
   which.block = frame_block{};
   which.next = std::exchange(unused_, &which);
   session_.receive_posted(which.header);
+  if (resumption_ != nullptr) [[unlikely]]
+    resumption_->message_returned();
   advance(caller::program);
   release();
 }
@@ -297,7 +301,9 @@ ADVERB_FUNC void channel_state::complete_receipt(arrived_message* which, bool is
   if (taking == nullptr) return;
   taking->region_ = memory_region{};
   taking->is_complete_ = is_written;
+  taking->message_ = nullptr;
   resume(*taking);
+  if (which->is_dropped) give_back(*which);
 }
 
 ADVERB_FUNC failure channel_state::violation_of(const char* by, session_violation which) {
@@ -364,7 +370,7 @@ ADVERB_FUNC void channel_state::end(const failure& why) {
 
 // The wait for frames keeps the channel, whatever those do that go on.
 ADVERB_FUNC void channel_state::advance(caller by) {
-  while (!session_.is_idle() && may_post() && free_ != nullptr && perform(session_.next())) {
+  while (!session_.is_idle() && may_post() && free_ != nullptr && perform(session_.next(), by)) {
   }
   while (!senders_.empty()) {
     auto& first = static_cast<message_dispatch&>(senders_.front());
@@ -386,9 +392,9 @@ ADVERB_FUNC void channel_state::advance(caller by) {
   advance(by);
 }
 
-ADVERB_FUNC bool channel_state::perform(session_action action) {
+ADVERB_FUNC bool channel_state::perform(session_action action, caller by) {
   if (action == session_action::nothing) return false;
-  if (action >= session_action::finish) return perform_without_slot(action);
+  if (action >= session_action::finish) return perform_without_slot(action, by);
   if (action == session_action::write) {
     auto& which = *static_cast<message_dispatch*>(session_.outgoing().owner);
     write_offer(which, session_.perform(action));
@@ -408,7 +414,13 @@ ADVERB_FUNC bool channel_state::perform(session_action action) {
   return true;
 }
 
-ADVERB_FUNC bool channel_state::perform_without_slot(session_action action) {
+ADVERB_FUNC bool channel_state::perform_without_slot(session_action action, caller by) {
+  const bool resumes =
+      action == session_action::release_confirmed || action == session_action::complete_offer;
+  if (resumes && by == caller::program) {
+    resumption_->turn_soon();
+    return false;
+  }
   switch (action) {
     case session_action::release_confirmed:
       resumption_->release_confirmed(session_.take_confirmed());
@@ -741,6 +753,7 @@ ADVERB_FUNC message_receipt::~message_receipt() {
   // The peer may still write.
   message_->taking = nullptr;
   channel_->let_go();
+  if (message_->is_dropped) channel_->give_back(*message_);
 }
 
 ADVERB_FUNC void message_receipt::end_posted() { channel_->cancel(); }

@@ -125,6 +125,8 @@ ADVERB_FUNC resumable_carrier::resumable_carrier(std::unique_ptr<frame_carrier> 
       life_{is_connecting_},
       current_{std::move(first)},
       kept_(agreed.options.max_frames) {
+  // The listener may have gone since its answer.
+  if (terms_.table != nullptr && terms_.table->has_ended()) terms_.table = nullptr;
   if (terms_.table == nullptr || terms_.table->add(terms_.mine.session, *this)) return;
   // Both requests came before either channel was there.
   terms_.table = nullptr;
@@ -265,6 +267,7 @@ ADVERB_FUNC bool resumable_carrier::take_turn(async::waiter& which) {
 }
 
 ADVERB_FUNC void resumable_carrier::advance() {
+  if (!old_.empty()) forget_old_links();
   if (is_attempt_done_) attempt([this] { finish_attempt(); });
   while (!life_.is_over()) {
     if (!has_link_ && is_idle()) life_.link_ended();

@@ -55,7 +55,7 @@ ADVERB_FUNC page_mapping map_pages(std::byte* begin, std::size_t size, std::size
           MAP_FAILED)
         return {.is_huge = true};
       // Another process took the pages meanwhile.
-      if (::mmap(begin, size, PROT_NONE, reserving | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+      if (::mmap(begin, whole, PROT_NONE, reserving | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         return {.error = ENOMEM, .is_lost = true};
     }
   }

@@ -52,7 +52,7 @@ ADVERB_FUNC void multicast_attachment::close(on_failure policy) {
   if (pair_ == nullptr) return;
   const ibv_gid native_group = group_.native();
   const int result = ibv_detach_mcast(pair_, &native_group, static_cast<std::uint16_t>(group_lid_));
-  if (result == 0) {
+  if (result == 0 || detail::is_dead(pair_->context)) {
     release();
     return;
   }

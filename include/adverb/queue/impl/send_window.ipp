@@ -15,14 +15,11 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC void send_window_result::describe_full(
     failure_description& description) const noexcept {
-  description
-      .object([&](text_writer& writer) {
-        detail::put_posted_to(writer, posted_.queue(), posted_.object_);
-      })
-      .explain(
-          "the window is full: {} of {} requests are in progress; pass their completions to "
-          "completed()",
-          {static_cast<unsigned>(posted_.error_), posted_.accepted_or_unknown()});
+  detail::name_posted_to(description, posted_.queue(), posted_.object_);
+  description.explain(
+      "the window is full: {} of {} requests are in progress; pass their completions to "
+      "completed()",
+      {static_cast<unsigned>(posted_.error_), posted_.accepted_or_unknown()});
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -19,12 +19,19 @@ ADVERB_FUNC void check_ring(const ring_options& options, on_failure policy) {
 }
 
 ADVERB_FUNC void check_entries(const ring_description& of_reader, std::size_t size,
-                               on_failure policy) {
+                               std::size_t alignment, on_failure policy) {
   policy.clear();
-  if (of_reader.slot_size == size) return;
+  const bool has_size = of_reader.slot_size == size;
+  if (has_size && of_reader.distance % alignment == 0) return;
   policy.report(EPROTO, "remote_ring::writer", [&](failure_description& description) {
-    description.explain("the entries of the reader have {} bytes, and those of this program {}",
-                        {of_reader.slot_size, size});
+    if (has_size)
+      description.explain(
+          "the slots of the reader are {} bytes apart, and entries of this program are aligned to "
+          "{}",
+          {of_reader.distance, alignment});
+    else
+      description.explain("the entries of the reader have {} bytes, and those of this program {}",
+                          {of_reader.slot_size, size});
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/failure.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -63,7 +64,8 @@ template <class Request>
 }
 
 /// Names the object that has the queue.
-[[gnu::cold]] void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept;
+[[gnu::cold]] void name_posted_to(failure_description& description, posted_to queue,
+                                  const void* object) noexcept;
 
 /// Explains the reasons for which providers refuse a request with ENOMEM, EINVAL or ENOSPC. They do
 /// not report which reason applies.

@@ -2,11 +2,33 @@
 #pragma once
 
 #include <cerrno>
+#include <system_error>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
 #include <adverb/request/address.hpp>
+#include <adverb/request/detail/explain_address.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Explains why the neighbour on a route was not found: by its GIDs, else by the error.
+[[gnu::cold]] ADVERB_FUNC void explain_resolution(text_writer& writer, const std::error_code& code,
+                                                  context_ref context, const address& way) {
+  problem_list problems{writer};
+  explain_route(problems, {}, context, way.port, way.native().grh);
+  if (!problems.empty()) return;
+  if (is_code(code, std::errc::host_unreachable))
+    problems.add("no neighbour was found on the route to {} from GID {}",
+                 {way.route->destination, way.route->source});
+  else if (is_code(code, std::errc::invalid_argument))
+    problems.add(
+        "possible causes: no network interface has the address of GID {}, or another one "
+        "leads to {}",
+        {way.route->source, way.route->destination});
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -69,8 +91,9 @@ ADVERB_FUNC ethernet_destination resolve_ethernet(context_ref context, const add
           description.explain("the address has no global route (GRH), whose GIDs are needed");
           return;
         }
-        description.explain("no neighbour was found on the route to {} from GID {}",
-                            {way.route->destination, way.route->source});
+        description.explain([&](text_writer& writer) {
+          detail::explain_resolution(writer, description.code(), context, way);
+        });
       });
   if (!resolved) return {};
   if (vlan != untagged) found.vlan = vlan;

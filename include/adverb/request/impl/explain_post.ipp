@@ -6,19 +6,21 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept {
+ADVERB_FUNC void name_posted_to(failure_description& description, posted_to queue,
+                                const void* object) noexcept {
   switch (queue) {
     case posted_to::send_queue:
     case posted_to::extended_send_queue:
     case posted_to::receive_queue:
     case posted_to::send_window:
     case posted_to::full_send_window:
-      return queue_pair_traits::describe(static_cast<const ibv_qp*>(object), writer);
+      return on_object<queue_pair_traits>(static_cast<const ibv_qp*>(object))(description);
     case posted_to::shared_receive_queue:
     case posted_to::tag_list:
-      return shared_receive_queue_traits::describe(static_cast<const ibv_srq*>(object), writer);
+      return on_object<shared_receive_queue_traits>(static_cast<const ibv_srq*>(object))(
+          description);
     case posted_to::work_queue:
-      return work_queue_traits::describe(static_cast<const ibv_wq*>(object), writer);
+      return on_object<work_queue_traits>(static_cast<const ibv_wq*>(object))(description);
   }
 }
 

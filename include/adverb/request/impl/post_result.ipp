@@ -14,16 +14,20 @@ namespace adverb::inline ADVERB_ABI {
 }
 
 ADVERB_FUNC void post_result::describe(failure_description& description) const noexcept {
-  description.object([&](text_writer& writer) { detail::put_posted_to(writer, queue(), object_); })
-      .explain([&](text_writer& writer) {
-        if (!accepted())
-          writer.put("the number of accepted requests is unknown");
-        else
-          writer.decimal(*accepted())
-              .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-        if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
-          detail::explain_refusal(writer.put("; "), queue(), object_, shape());
-      });
+  if (object_ == nullptr) {
+    description.explain("the send window is empty: moved from, or never created");
+    return;
+  }
+  detail::name_posted_to(description, queue(), object_);
+  description.explain([&](text_writer& writer) {
+    if (!accepted())
+      writer.put("the number of accepted requests is unknown");
+    else
+      writer.decimal(*accepted())
+          .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
+    if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
+      detail::explain_refusal(writer.put("; "), queue(), object_, shape());
+  });
 }
 
 }  // namespace adverb::inline ADVERB_ABI

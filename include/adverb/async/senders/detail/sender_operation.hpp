@@ -26,8 +26,10 @@ using step_completions = execution::completion_signatures<execution::set_value_t
 // Its symbols contain a type of the library, so that a program may use two.
 template <class Step, class Receiver, class Library>
 class sender_operation : async::waiter {
+  /// Copying the name of a host takes memory.
+  static constexpr bool is_copied_safely = std::is_nothrow_copy_constructible_v<Step>;
   struct running final : Step::template operation<running> {
-    running(const Step& step, sender_operation& in) noexcept
+    running(const Step& step, sender_operation& in) noexcept(is_copied_safely)
         : Step::template operation<running>{step}, owner{&in} {}
     /// Called when the operation has finished.
     void finished() noexcept { owner->complete(); }
@@ -51,7 +53,8 @@ class sender_operation : async::waiter {
 
   template <class Given>
   sender_operation(const Step& step,
-                   Given&& receiver) noexcept(std::is_nothrow_constructible_v<Receiver, Given>)
+                   Given&& receiver) noexcept(is_copied_safely &&
+                                              std::is_nothrow_constructible_v<Receiver, Given>)
       : waiter{&end_with_loop},
         step_{step},
         receiver_(std::forward<Given>(receiver)),
