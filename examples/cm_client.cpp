@@ -8,6 +8,7 @@
 #include "common/cm_greeting.hpp"
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
+#include "common/patience.hpp"
 #include "common/when_the_server_listens.hpp"
 
 namespace {
@@ -20,6 +21,9 @@ void greet(const examples::cm_options& options) {
   auto connection = ready.connect();
   greeting.send(connection);
   greeting.wait_received(connection);
+  // The server disconnects once its message is acknowledged, which Soft-RoCE does after this side
+  // has the message: a client that disconnects first may take the acknowledgement with it.
+  connection.wait_disconnected(examples::patience);
   connection.disconnect();
 }
 
