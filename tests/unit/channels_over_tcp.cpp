@@ -335,7 +335,7 @@ TEST_CASE("Channels of any network run over TCP on a machine without RDMA") {
     while (const messages::incoming got = co_await client.next()) co_await client.send(got.bytes());
   });
   loop.spawn([&]() -> async::task<> {
-    messages::channel server = co_await messages::connect(loop, "localhost", listener.port());
+    messages::channel server = co_await messages::connect(loop, "127.0.0.1", listener.port());
     became = server.over();
     co_await server.send(std::string_view{"hello"});
     const messages::incoming answer = co_await server.next();
