@@ -25,10 +25,15 @@ static void failures_path(char* path, size_t size, const struct options* options
   snprintf(path, size, "%s/../failures", options->snapshot);
 }
 
+/* In this run, by any guest. */
+static bool is_snapshot_discarded;
+
 static void discard_snapshot(const struct options* options) {
   char path[4096];
   snprintf(path, sizeof path, "%s/complete", options->snapshot);
   unlink(path);
+  if (is_snapshot_discarded) return;
+  is_snapshot_discarded = true;
   failures_path(path, sizeof path, options);
   int fd = open(path, O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0644);
   if (fd < 0) return;
@@ -66,7 +71,7 @@ void guest_continue(struct guest* guest, const struct options* options) {
 
 void guest_is_running(struct guest* guest, const struct options* options) {
   guest->state = guest_running;
-  if (!guest->resumed) return;
+  if (!guest->resumed || is_snapshot_discarded) return;
   /* Only failures in a row are a reason to do without snapshots. */
   char path[4096];
   failures_path(path, sizeof path, options);

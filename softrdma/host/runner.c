@@ -279,6 +279,29 @@ static void take_signals(void) {
   }
 }
 
+/* What has arrived is passed on, also if nothing more is waited for. */
+static void pass_rest(void) {
+  static const double longest = 1;
+  const double end = now() + longest;
+  for (int index = 0; index < options.hosts; ++index) {
+    for (int stream = 0; stream < 2; ++stream) pass_lines(&guests[index], stream, true);
+  }
+  while (now() < end) {
+    struct pollfd polled[2];
+    bool pending = false;
+    for (int stream = 0; stream < 2; ++stream) {
+      const bool has = bytes_size(&sinks[stream].pending) > 0;
+      pending = pending || has;
+      polled[stream] = (struct pollfd){.fd = has ? sinks[stream].fd : -1, .events = POLLOUT};
+    }
+    if (!pending) return;
+    if (poll(polled, 2, milliseconds_until(end)) <= 0) continue;
+    for (int stream = 0; stream < 2; ++stream) {
+      if (polled[stream].revents) sink_write(&sinks[stream]);
+    }
+  }
+}
+
 static double earliest(double one, double other) { return other != 0 && other < one ? other : one; }
 
 static double next_deadline(void) {
@@ -299,9 +322,13 @@ static void check_deadlines(void) {
           &guests[index], &options,
           "the guest was not ready in time; --kernel-log FILE shows how far it came");
   }
-  if (grace_deadline != 0 && time >= grace_deadline && asked_by != 0) finish(128 + asked_by);
+  if (grace_deadline != 0 && time >= grace_deadline && asked_by != 0) {
+    pass_rest();
+    finish(128 + asked_by);
+  }
   if (deadline == 0 || time < deadline || all_have_ended()) return;
   stop_guests();
+  pass_rest();
   say("the command did not end within %g s", options.timeout);
   finish(status_timeout);
 }
