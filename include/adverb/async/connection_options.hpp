@@ -30,9 +30,9 @@ struct connection_options {
   /// fails with ETIMEDOUT afterwards. It may be late by 20 milliseconds.
   timeout connect_timeout = detail::seconds{10};
   /// The time for the peer and the device to answer the end of the connection. Afterwards the loop
-  /// destroys the queue pair, and steps in progress fail with ECONNRESET. If the peer has not
-  /// confirmed the end by then, `disconnect` fails with ETIMEDOUT. Linux sends a lost message of
-  /// the connection manager again after 4.3 seconds.
+  /// destroys the queue pair, and steps in progress fail with what ended the connection, or with
+  /// ECONNRESET. If the peer has not confirmed the end by then, `disconnect` fails with ETIMEDOUT.
+  /// Linux sends a lost message of the connection manager again after 4.3 seconds.
   timeout end_timeout = detail::seconds{10};
   /// The time without a heartbeat of the peer after which the connection ends with ETIMEDOUT, at
   /// least 20 milliseconds. The loops of both sides write four heartbeats in this time, so the end

@@ -40,7 +40,7 @@ struct listener_options {
   /// and XRC, whose listeners librdmacm binds during creation.
   bool reuse_address = false;
   /// Restricts `socket_address::any` to IPv6, so that another listener can use the port for IPv4.
-  /// Not for UC and XRC.
+  /// Fails with EOPNOTSUPP for UC and XRC.
   bool address_family_only = false;
 };
 
@@ -236,8 +236,8 @@ class [[nodiscard]] listener {
   [[nodiscard]] static listener on_endpoint(event_channel_ref channel,
                                             const socket_address& address,
                                             const listener_options& options, on_failure policy) {
-    if (options.reuse_address) {
-      detail::refuse_to_reuse(policy, address);
+    if (options.reuse_address || options.address_family_only) {
+      detail::refuse_options_of_bind(policy, address, options.reuse_address);
       return {};
     }
     cm::identifier id = detail::create_endpoint(policy, Transport, address, {});

@@ -94,8 +94,8 @@ enum class fork_support_status : std::uint32_t {
 /// before the first registration: a later call fails with EINVAL, even if fork support is unneeded.
 /// A repeated call succeeds.
 ///
-/// A child must neither use nor destroy the objects of its parent. It must leave by _exit(2) or
-/// execute another program; exit(3) would destroy static objects. Wraps: ibv_fork_init(3).
+/// A child must not use the objects of its parent. Their destructors do nothing there, so that
+/// exit(3) does no harm; with an event loop, leave by _exit(2). Wraps: ibv_fork_init(3).
 inline void initialize_fork_support(on_failure policy = throwing{}) {
   detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {

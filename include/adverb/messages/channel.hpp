@@ -414,8 +414,9 @@ class [[nodiscard]] channel {
 };
 
 /// Connects to a `messages::listener`, at an address, or at a port of a host given by name. Fails
-/// with EPROTO if the peer is none. `network::any` means up to two seconds of RDMA,
-/// and then TCP. Tasks for coroutines of tasks. Wraps: rdma_connect(3), connect(2).
+/// with EPROTO if the peer is none. `network::any` means RDMA, whose
+/// answer may take two seconds for each address, and then TCP. Tasks for coroutines of tasks.
+/// Wraps: rdma_connect(3), connect(2).
 [[nodiscard]] async::task<channel> connect(async::device_loop& loop, cm::socket_address address,
                                            channel_options options = {});
 [[nodiscard]] async::task<channel> connect(async::device_loop& loop, std::string host,

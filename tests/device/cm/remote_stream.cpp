@@ -170,6 +170,16 @@ TEST_CASE("A side of a stream that has shut down can read, and not write") {
   CHECK(read == 10'000);
 }
 
+TEST_CASE("A stream sends again as often as any connection, because Soft-RoCE takes 7 as endless",
+          "[ibv_query_qp]") {
+  both_sides both;
+  const auto check_and_close = [](const remote_stream& stream) -> async::task<> {
+    CHECK(stream.connection().queue_pair().query().retry_count() == 6);
+    co_await stream.close();
+  };
+  both.run_both(check_and_close, check_and_close);
+}
+
 TEST_CASE("Bytes in front of a close are read after it") {
   both_sides both;
   both.run_both(

@@ -84,14 +84,19 @@ TEST_CASE_METHOD(fixture, "use_queue_pair accepts an XRC initiator",
   CHECK(ready.connect().queue_pair().native_handle()->state == IBV_QPS_RTS);
 }
 
-TEST_CASE_METHOD(fixture, "a listener that rdma_create_ep binds cannot reuse its address",
+TEST_CASE_METHOD(fixture,
+                 "a listener that rdma_create_ep binds refuses options that come before the bind",
                  "[rdma_create_ep]") {
-  const adverb::failure why = reported([&](auto&&... policy) {
-    (void)cm::listener<target>::create(here, {.reuse_address = true}, policy...);
-  });
-  CHECK(std::string{why.what()} ==
-        "rdma_create_ep 10.0.0.1:7471: EOPNOTSUPP (Operation not supported); librdmacm binds a "
-        "listener of UC or XRC as it creates it: the listener cannot reuse the address");
+  const auto refused = [&](const cm::listener_options& options) {
+    const adverb::failure why = reported(
+        [&](auto&&... policy) { (void)cm::listener<target>::create(here, options, policy...); });
+    return std::string{why.what()};
+  };
+  const std::string beginning =
+      "rdma_create_ep 10.0.0.1:7471: EOPNOTSUPP (Operation not supported); librdmacm binds a "
+      "listener of UC or XRC as it creates it: the listener cannot ";
+  CHECK(refused({.reuse_address = true}) == beginning + "reuse the address");
+  CHECK(refused({.address_family_only = true}) == beginning + "be limited to IPv6");
   CHECK(machine.count<called::rdma_create_ep>() == 0);
 }
 

@@ -35,8 +35,10 @@ namespace adverb::inline ADVERB_ABI::detail {
                                              const cm::socket_address& from,
                                              const cm::socket_address& to);
 
-/// Reports that an address cannot be reused, because librdmacm binds it during creation.
-void refuse_to_reuse(on_failure policy, const cm::socket_address& address);
+/// Reports that a listener cannot reuse its address or be limited to IPv6, because librdmacm binds
+/// it during creation.
+void refuse_options_of_bind(on_failure policy, const cm::socket_address& address,
+                            bool reuses_address);
 
 /// An event status that is neither the kernel's nor an errno: an operation of librdmacm itself
 /// failed, without a reason.

@@ -55,12 +55,15 @@ ADVERB_FUNC cm::identifier create_endpoint(on_failure policy, transport service,
   return done ? cm::identifier{adopt, made} : cm::identifier{};
 }
 
-ADVERB_FUNC void refuse_to_reuse(on_failure policy, const cm::socket_address& address) {
+ADVERB_FUNC void refuse_options_of_bind(on_failure policy, const cm::socket_address& address,
+                                        bool reuses_address) {
   policy.report(EOPNOTSUPP, "rdma_create_ep", [&](failure_description& description) {
     description.detail(to_text(address));
-    description.explain(
-        "librdmacm binds a listener of UC or XRC as it creates it: the listener cannot reuse the "
-        "address");
+    description.explain(reuses_address
+                            ? "librdmacm binds a listener of UC or XRC as it creates it: the "
+                              "listener cannot reuse the address"
+                            : "librdmacm binds a listener of UC or XRC as it creates it: the "
+                              "listener cannot be limited to IPv6");
   });
 }
 

@@ -36,8 +36,7 @@ ADVERB_FUNC async::connection_options connection_of_stream(const stream_options&
           .block_size = sizeof(std::uint32_t),
           .max_inline_data = options.max_inline_data,
           .connect_timeout = options.connect_timeout,
-          .end_timeout = options.end_timeout,
-          .connection = {.retry_count = 7}};
+          .end_timeout = options.end_timeout};
 }
 
 ADVERB_FUNC void prepare_stream(reliable_link& link, const stream_options& options,
