@@ -43,7 +43,8 @@ async::task<> listen(async::event_loop& loop, std::uint16_t port) {
 }
 
 async::task<> ask(async::event_loop& loop, cm::socket_address address, std::uint32_t number) {
-  const async::connection server = co_await async::connect(loop, address, {.max_inline_data = 64});
+  const async::connection server = co_await async::connect(
+      loop, address, {.max_inline_data = 64, .dead_after = examples::longest_silence});
   for (int round = 0; round < rounds; ++round) {
     const std::string text =
         "message " + std::to_string(round) + " of client " + std::to_string(number);

@@ -20,6 +20,7 @@
 #include "common/async_text.hpp"
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
+#include "common/patience.hpp"
 
 namespace {
 
@@ -48,8 +49,8 @@ asio::awaitable<void> listen(asio::io_context& context, std::uint16_t port) {
 
 asio::awaitable<void> ask(async::device_loop& loop, cm::socket_address address,
                           std::uint32_t number) {
-  const async::connection server =
-      co_await async::connect(loop, address, {.max_inline_data = 64})(token);
+  const async::connection server = co_await async::connect(
+      loop, address, {.max_inline_data = 64, .dead_after = examples::longest_silence})(token);
   for (int round = 0; round < rounds; ++round) {
     const std::string text =
         "message " + std::to_string(round) + " of client " + std::to_string(number);

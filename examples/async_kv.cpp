@@ -65,8 +65,8 @@ class store {
 };
 
 async::task<> serve(async::connection_request request, store& values) try {
-  const async::connection client =
-      co_await request.accept({.max_inline_data = remote_value::encoded_size});
+  const async::connection client = co_await request.accept(
+      {.max_inline_data = remote_value::encoded_size, .dead_after = examples::longest_silence});
   const std::span<char> memory = values.memory();
   const adverb::memory_region region{client.protection_domain(), memory, access_right::remote_read};
   const remote_value all = region.remote_readable<char>();
@@ -93,7 +93,8 @@ async::task<> listen(async::event_loop& loop, std::uint16_t port, store& values)
 
 async::task<> ask(async::event_loop& loop, const examples::cm_options& options,
                   const std::vector<std::string>& questions) {
-  const async::connection server = co_await async::connect(loop, options.server, options.port);
+  const async::connection server = co_await async::connect(
+      loop, options.server, options.port, {.dead_after = examples::longest_silence});
   std::array<char, longest_value> memory{};
   // Over iWARP the answer to a read is a write.
   const adverb::memory_region region{server.protection_domain(), memory,
@@ -126,12 +127,12 @@ int main(int argc, char** argv) {
   options.add_port_to(arguments);
   arguments.add_number("-m,--memory", memory, 1, 1 << 30, "Memory of the server, in bytes");
   return examples::run(arguments, argc, argv, [&] {
+    store values{memory};  // Clients read it until the loop has ended their connections.
     async::event_loop loop;
     if (options.is_client()) {
       loop.spawn(ask(loop, options, questions));
       loop.run();
     } else {
-      store values{memory};
       examples::run_until_interrupted(loop, listen(loop, options.port, values));
     }
   });

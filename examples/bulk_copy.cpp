@@ -47,7 +47,7 @@ async::task<> receive_blocks(const messages::channel& sender, copied_data& data)
   const async::loop_memory memory = sender.memory(block_size);
   while (data.left() > 0) {
     const auto [offset, size] = data.next(block_size);
-    messages::incoming block = co_await sender.next();
+    messages::incoming block = co_await sender.next().within(patient.dead_after);
     if (block.size() != size) throw std::runtime_error{"the sender sent other data than announced"};
     co_await block.receive_into(memory.buffer());
     data.write(offset, memory.bytes().first(size));
@@ -56,7 +56,7 @@ async::task<> receive_blocks(const messages::channel& sender, copied_data& data)
 
 /// An empty answer means yes; another one is the reason why not.
 async::task<> wait_for_yes(const messages::channel& receiver) {
-  const messages::incoming answer = co_await receiver.next();
+  const messages::incoming answer = co_await receiver.next().within(patient.dead_after);
   if (!answer.text().empty())
     throw std::runtime_error{"the receiver refused: " + printable(answer.text())};
 }
@@ -80,12 +80,12 @@ async::task<> receive(async::event_loop& loop, std::uint16_t port, const std::st
   const auto sender = co_await listener.accept();
   std::string refusal;
   try {
-    const auto size = (co_await sender.next()).as<std::uint64_t>();
+    const auto size = (co_await sender.next().within(patient.dead_after)).as<std::uint64_t>();
     if (size > limit << 20) throw std::runtime_error{"the data are longer than --limit"};
     auto data = copied_data::into(path, size);
     co_await sender.send(refusal);
     co_await async::when_all(receive_blocks(sender, data), receive_blocks(sender, data));
-    if ((co_await sender.next()).as<std::uint64_t>() != data.checksum())
+    if ((co_await sender.next().within(patient.dead_after)).as<std::uint64_t>() != data.checksum())
       throw std::runtime_error{"the checksum is wrong"};
     data.finish("received");
   } catch (const std::exception& failure) {

@@ -6,6 +6,7 @@
 // serves one client after another, and continues if one dies.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -26,6 +27,8 @@
 namespace {
 
 constexpr std::size_t longest_message = 4096;
+/// A client that sends nothing for so long, or whose host has died, gives way to the next.
+constexpr std::chrono::minutes longest_pause{10};
 
 /// Memory for messages. It is made before the connection, and outlives it.
 struct mailbox {
@@ -48,8 +51,8 @@ void serve(examples::cm_request request) {
   std::printf("%s connected\n", client.c_str());
 
   const auto pair = connection.queue_pair();
-  while (const auto arrived = examples::next_completion(connection, connection.recv_cq(),
-                                                        adverb::timeout::endless())) {
+  while (const auto arrived =
+             examples::next_completion(connection, connection.recv_cq(), longest_pause)) {
     const std::size_t length = arrived->success().receive().length();
     std::copy_n(box.incoming.begin(), length, box.outgoing.begin());
     // The next receive is posted first: the client sends its next message as soon as this one is
@@ -83,6 +86,7 @@ void send_lines(const examples::cm_options& options) {
     const auto echo = examples::needed_completion(connection, connection.recv_cq());
     std::fwrite(box.incoming.data(), 1, echo.success().receive().length(), stdout);
   }
+  if (std::cin.bad()) throw std::runtime_error{"the input cannot be read"};
   connection.disconnect();
 }
 

@@ -32,6 +32,7 @@ using remote_table = adverb::remote_buffer<std::byte, access_right::remote_read>
 
 /// The reads need RDMA.
 constexpr messages::channel_options over_rdma{.over = messages::network::rdma};
+constexpr async::connection_options of_reads{.dead_after = longest_silence};
 
 async::task<> serve(messages::channel_request request, kv_table& table) {
   const auto client = co_await request.accept();
@@ -52,7 +53,7 @@ async::task<> serve(messages::channel_request request, kv_table& table) {
 
 /// Keeps a connection, whose reads the device serves.
 async::task<> serve_reads(async::connection_request request) {
-  const async::connection client = co_await request.accept();
+  const async::connection client = co_await request.accept(of_reads);
   while (const async::message unexpected = co_await client.next()) continue;
 }
 
@@ -63,9 +64,9 @@ async::task<const kv_record*> get(const async::connection& server, remote_table 
   const auto* read = reinterpret_cast<const kv_record*>(memory.bytes().data());
   for (const std::size_t place : places_of(key, table.size() / sizeof(kv_record))) {
     const remote_table there = table.slice(place * sizeof(kv_record), sizeof(kv_record));
-    for (co_await server.read(there, memory.buffer()); !read->is_whole(); ++torn)
-      co_await server.read(there, memory.buffer());
-    if (read->key() == key) co_return read;
+    for (int attempts = 1; co_await server.read(there, memory.buffer()), !read->is_whole(); ++torn)
+      if (attempts++ == 10'000) throw std::runtime_error{"the server has no whole record"};
+    if (read->has(key)) co_return read;
   }
   throw std::runtime_error{"the server has no value for " + std::string{key}};
 }
@@ -73,7 +74,7 @@ async::task<const kv_record*> get(const async::connection& server, remote_table 
 async::task<> ask(async::event_loop& loop, const cm_options& options,
                   const std::vector<std::string>& questions, int repeat) {
   const auto server = co_await messages::connect(loop, options.server, options.port, over_rdma);
-  const auto reads = co_await async::connect(loop, options.server, options.port + 1);
+  const auto reads = co_await async::connect(loop, options.server, options.port + 1, of_reads);
   messages::caller call{server};
   const messages::reply place = co_await call(std::string_view{});
   const auto table =
@@ -111,12 +112,15 @@ int main(int argc, char** argv) {
   arguments.add_number("-r,--repeat", repeat, 1, 1000000, "Number of rounds of all questions");
   options.add_port_to(arguments);
   return run(arguments, argc, argv, [&] {
+    if (options.port == 65535)
+      throw wrong_argument{"--port must be below 65535: reads use the next"};
     kv_table table;
     async::event_loop loop{{.completions = 20000}};
     if (options.is_client()) return run_to_end(loop, ask(loop, options, questions, repeat));
-    loop.spawn(serve_each(loop, options.port + 1, serve_reads));
-    serve_each_until_interrupted<messages::listener>(
-        loop, options.port,
-        [&](messages::channel_request from) { return serve(std::move(from), table); }, over_rdma);
+    const auto serve_one = [&](messages::channel_request from) {
+      return serve(std::move(from), table);
+    };
+    loop.spawn(serve_each<messages::listener>(loop, options.port, serve_one, over_rdma));
+    serve_each_until_interrupted(loop, options.port + 1, serve_reads);
   });
 }

@@ -85,13 +85,16 @@ void measure_all(const latency_options& options, adverb::queue_pair_ref<transpor
   completions.next();
 }
 
-/// Returns the larger of the two sides' largest message sizes.
-std::uint32_t agree_on_size(const examples::tcp_connection& peer, std::uint32_t ours) {
+/// Returns the larger of the two sides' largest message sizes, which is at most `limit`.
+std::uint32_t agree_on_size(const examples::tcp_connection& peer, std::uint32_t ours,
+                            std::uint32_t limit) {
   const std::uint32_t said = htonl(ours);
   std::uint32_t heard = 0;
   peer.send(std::as_bytes(std::span{&said, 1}));
   peer.receive(std::as_writable_bytes(std::span{&heard, 1}));
-  return std::max(ours, std::uint32_t{ntohl(heard)});
+  heard = ntohl(heard);
+  examples::check_limit("the peer's --size", heard, limit);
+  return std::max(ours, heard);
 }
 
 void run(const latency_options& options) {
@@ -109,7 +112,7 @@ void run(const latency_options& options) {
   auto waiting = fresh.init().port(options.port).gid(options.gid).apply();
 
   const examples::tcp_connection peer = connect_to_peer(options);
-  const messages buffers{domain, agree_on_size(peer, largest)};
+  const messages buffers{domain, agree_on_size(peer, largest, port.max_message_size())};
   if (!options.is_client()) waiting.post(receive(buffers.into.buffer())).check();
   peer.send(waiting.endpoint().encode());
   const auto theirs = adverb::endpoint::decode(peer.receive<adverb::endpoint::encoded_size>());

@@ -32,7 +32,8 @@ constexpr adverb::ring_options ring{.slots = 128,
 constexpr async::connection_options sizes{.max_send_wr = 64,
                                           .receives = ring.receives(),
                                           .block_size = 256,
-                                          .max_inline_data = sizeof(description_bytes)};
+                                          .max_inline_data = sizeof(description_bytes),
+                                          .dead_after = longest_silence};
 constexpr std::uint64_t records_at_once = 16;
 
 async::task<> ship(async::event_loop& loop, const cm_options& to, std::uint64_t generated) {

@@ -174,13 +174,15 @@ class mesh {
       // Over iWARP, the side that connects is the first to send.
       made.perform(adverb::send()).wait();
     }
-    for (; connected < peers_.size(); ++connected) {
+    while (connected < peers_.size()) {
       async::connection_request request = listener.next().wait();
       const auto rank = request.private_data().as<std::uint32_t>();
       for (peer& each : peers_) {
-        if (each.rank != rank) continue;
+        if (each.rank != rank || each.connection) continue;
         each.connection = request.accept(sizes_).wait();
         static_cast<void>(each.connection.next().wait());
+        ++connected;
+        break;
       }
     }
   }

@@ -110,7 +110,9 @@ void run(const one_sided_options& options) {
 
   if (options.is_client()) {
     completions.next();
-    use(shared_memory::decode(incoming), domain, pair, completions);
+    const auto remote = shared_memory::decode(incoming);
+    examples::check_limit("the server's --size", remote.size(), port.max_message_size());
+    use(remote, domain, pair, completions);
   } else {
     serve(options, domain, pair, completions);
   }

@@ -50,12 +50,16 @@ void send_all(const stream_options& options, adverb::protection_domain_ref domai
   const adverb::memory_region region{domain, memory};
   const auto blocks = region.blocks(options.size);
   adverb::send_window window{pair, {.size = depth}};
+  auto deadline = clock_type::now() + examples::patience;
   const auto take_back = [&](const auto& done) {
     done.check();
     window.completed(done);
+    deadline = clock_type::now() + examples::patience;
   };
   const auto wait_for_room = [&](std::uint32_t room) {
-    queue.poll_until(adverb::up_to<16>, take_back, [&] { return window.available() >= room; });
+    queue.poll_until(adverb::up_to<16>, take_back,
+                     [&] { return window.available() >= room || clock_type::now() > deadline; });
+    if (window.available() < room) throw std::runtime_error{"the server takes no more blocks"};
   };
 
   checksum sum;

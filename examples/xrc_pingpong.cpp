@@ -183,6 +183,7 @@ void rally(node& ours, std::vector<seat>& seats, const xrc_pingpong_options& opt
     const auto from = std::find_if(seats.begin(), seats.end(), [&](const seat& each) {
       return seats.size() == 1 || each.number() == done.queue_pair();
     });
+    if (from == seats.end()) throw std::runtime_error{"a message came over an unknown connection"};
     play(static_cast<std::size_t>(from - seats.begin()));
   }
 }

@@ -42,9 +42,12 @@ class completions_of {
     if (look<Limit>(use)) [[likely]]
       return true;
     const auto go_on = make_patience();
-    while (go_on())
+    while (true) {
+      // The last look takes what completed before the patience ended.
+      const bool is_last = !go_on();
       if (look<Limit>(use)) return true;
-    return false;
+      if (is_last) return false;
+    }
   }
 
   template <std::size_t Limit, class Use>

@@ -55,10 +55,12 @@ class peer {
   /// Exchanges a value of fixed size for each queue pair with the peer.
   template <class Value>
   [[nodiscard]] std::vector<Value> exchange(const std::vector<Value>& ours) const {
-    for (const Value& each : ours) tcp_.send(each.encode());
+    // By turns: a socket does not hold those of thousands of pairs.
     std::vector<Value> theirs;
-    for (std::size_t count = 0; count < ours.size(); ++count)
+    for (const Value& each : ours) {
+      tcp_.send(each.encode());
       theirs.push_back(Value::decode(tcp_.receive<Value::encoded_size>()));
+    }
     return theirs;
   }
 

@@ -14,6 +14,7 @@
 #include <adverb/cm.hpp>
 
 #include "common/command_line.hpp"
+#include "common/patience.hpp"
 
 namespace examples {
 
@@ -22,17 +23,24 @@ namespace examples {
                                                adverb::async::task<> server) {
   static adverb::async::event_loop* running = nullptr;
   running = &loop;
-  std::signal(SIGINT, [](int) { running->stop(); });
+  // The loop may go because of an exception.
+  struct guard {
+    guard() {
+      std::signal(SIGINT, [](int) { running->stop(); });
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() { std::signal(SIGINT, SIG_DFL); }
+  } stops_it;
   loop.spawn(std::move(server));
   loop.run();
-  std::signal(SIGINT, SIG_DFL);
   throw interrupted{};
 }
 
-/// Runs a task to its end, or until Ctrl-C.
+/// Runs a task to its end, or until Ctrl-C or the terminal's end.
 inline void run_to_end(adverb::async::event_loop& loop, adverb::async::task<> task) {
   bool has_ended = false;
-  loop.stop_on({SIGINT, SIGTERM});
+  loop.stop_on({SIGINT, SIGTERM, SIGHUP});
   loop.spawn([&]() -> adverb::async::task<> {
     co_await std::move(task);
     has_ended = true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,11 +22,11 @@ namespace examples {
 template <adverb::transport Transport>
 [[nodiscard]] std::optional<adverb::completion> next_completion(
     adverb::cm::connection<Transport>& connection, adverb::completion_queue_ref queue,
-    adverb::timeout limit = patience) {
+    std::chrono::seconds limit = patience) {
   std::array<adverb::completion, 1> one;
   if (connection.wait(queue, one, limit).empty()) {
     if (connection.has_ended()) return std::nullopt;
-    throw std::runtime_error{"no completion arrived for " + std::to_string(patience.count()) +
+    throw std::runtime_error{"no completion arrived for " + std::to_string(limit.count()) +
                              " seconds: the peer is gone, or waits for something else"};
   }
   // iWARP flushes the requests that are left before the connection reports its end.

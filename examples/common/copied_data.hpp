@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -37,18 +38,23 @@ class copied_data {
   /// Opens the file to send; without a path, generates data of this size.
   [[nodiscard]] static copied_data of(const std::string& path, std::uint64_t generated) {
     if (path.empty()) return {"generated data", "", generated, file_descriptor{}};
-    file_descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    // A pipe would wait for a writer.
+    file_descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (!file) throw failure("cannot open " + path);
     if (!std::filesystem::is_regular_file(path))
       throw std::runtime_error{path + " is not a regular file"};
     return {path, "", std::filesystem::file_size(path), std::move(file)};
   }
-  /// Creates the file to receive, which must not exist; without a path, discards the data.
+  /// Creates the file to receive, which must not exist; without a path, discards the data. A file
+  /// that becomes too large is then an error of the write.
   [[nodiscard]] static copied_data into(const std::string& path, std::uint64_t size) {
     if (path.empty()) return {"data", "", size, file_descriptor{}};
     std::string part = path + ".part";
     if (std::filesystem::exists(path)) throw std::runtime_error{path + " already exists"};
-    file_descriptor file{::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    std::signal(SIGXFSZ, SIG_IGN);
+    file_descriptor file{::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+    if (!file && errno == EEXIST)
+      throw std::runtime_error{part + " exists: another copy is under way, or one was killed"};
     if (!file) throw failure("cannot create " + part);
     return {path, std::move(part), size, std::move(file)};
   }
@@ -92,6 +98,10 @@ class copied_data {
       if (count < 0) throw failure("cannot write " + path_);
       done += static_cast<std::size_t>(count);
     }
+    // The disk begins at once, so that little is left for the end, which holds up the loop.
+    if (file_)
+      ::sync_file_range(file_.number(), static_cast<off_t>(offset),
+                        static_cast<off_t>(bytes.size()), SYNC_FILE_RANGE_WRITE);
     add(offset, bytes);
   }
 

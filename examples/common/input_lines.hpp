@@ -36,6 +36,9 @@ class input_lines {
       static_cast<void>(
           co_await adverb::async::readable(*loop_, STDIN_FILENO).report_to(always_readable));
       const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0)
+        throw std::system_error{errno, std::generic_category(), "the input cannot be read"};
       if (count > 0)
         read_.append(bytes.data(), static_cast<std::size_t>(count));
       else if (read_.empty())

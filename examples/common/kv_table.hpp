@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct kv_record {
   [[nodiscard]] std::string_view key() const noexcept {
     return version == 0 ? std::string_view{} : std::string_view{text, key_size};
   }
+  [[nodiscard]] bool has(std::string_view name) const noexcept {
+    return version != 0 && key() == name;
+  }
   [[nodiscard]] std::string_view value() const noexcept {
     return {text + key_size + 1, size - key_size - 1};
   }
@@ -45,7 +49,8 @@ struct kv_record {
 
 /// Returns the places of a table where a key may be, the first one first.
 [[nodiscard]] inline std::array<std::size_t, 4> places_of(std::string_view key,
-                                                          std::size_t records) noexcept {
+                                                          std::size_t records) {
+  if (records == 0) throw std::runtime_error{"the server has no records"};
   checksum hash;
   hash.add(std::as_bytes(std::span{key}));
   std::array<std::size_t, 4> places{};
@@ -59,13 +64,13 @@ class kv_table {
   [[nodiscard]] std::span<kv_record> records() noexcept { return records_; }
 
   /// Stores the value of KEY=VALUE. Returns why not, or an empty text.
-  [[nodiscard]] std::string_view put(std::string_view text) noexcept {
+  [[nodiscard]] std::string_view put(std::string_view text) {
     const std::size_t key_size = text.find('=');
     if (key_size == text.npos || key_size == 0) return "a value needs a key";
     const std::string_view key = text.substr(0, key_size);
     for (const std::size_t place : places_of(key, records_.size())) {
       kv_record& record = records_[place];
-      if (record.version != 0 && record.key() != key) continue;
+      if (record.version != 0 && !record.has(key)) continue;
       ++record.version;
       record.key_size = static_cast<std::uint32_t>(key_size);
       record.size = static_cast<std::uint32_t>(text.copy(record.text, text.size()));

@@ -39,7 +39,7 @@ struct record_header {
 /// Records of random sizes, or the lines of standard input.
 class record_source {
  public:
-  record_source(adverb::async::event_loop& loop, std::uint64_t generated) noexcept
+  record_source(adverb::async::event_loop& loop, std::uint64_t generated)
       : lines_{loop, longest_record}, generates_{generated != 0}, left_{generated} {}
 
   /// Returns true if a record may follow a wait.

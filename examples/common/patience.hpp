@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time for which the examples wait for a connected peer.
+// The patience of the examples with a connected peer.
 #pragma once
 
 #include <chrono>
@@ -7,5 +7,7 @@
 namespace examples {
 
 inline constexpr std::chrono::seconds patience{10};
+/// The time after which an asynchronous peer without a heartbeat is dead.
+inline constexpr std::chrono::seconds longest_silence{30};
 
 }  // namespace examples

@@ -13,6 +13,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -31,11 +32,16 @@ void set_option(const file_descriptor& socket, int level, int name, const Value&
     throw network_error("cannot set an option of a socket", errno);
 }
 
-/// Makes every later operation fail with EAGAIN or EINPROGRESS after `patience`.
+/// Makes every later operation fail with EAGAIN or EINPROGRESS after `patience`. A peer whose host
+/// has died fails the socket after ten seconds, which also ends a wait in poll(2).
 inline void limit_waiting(const file_descriptor& socket) {
   const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
   set_option(socket, SOL_SOCKET, SO_RCVTIMEO, limit);
   set_option(socket, SOL_SOCKET, SO_SNDTIMEO, limit);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 4);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 using address_list =

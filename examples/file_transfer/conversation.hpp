@@ -64,7 +64,8 @@ class conversation {
   /// Waits until the peer has ended it.
   async::task<> wait_for_close() {
     std::error_code why;
-    const messages::incoming none = co_await channel_.next().report_to(why);
+    const messages::incoming none =
+        co_await channel_.next().within(channel_options.dead_after).report_to(why);
   }
 
   /// Does the work of this side. On a failure, sends the reason to the peer.
@@ -92,7 +93,9 @@ class conversation {
   /// Takes a message. Throws if it reports a failure, or if the peer is gone.
   async::task<messages::incoming> take() {
     adverb::failure why;
-    messages::incoming found = co_await channel_.next().report_to(why);
+    // A peer whose loop runs has no reason to send nothing for longer.
+    messages::incoming found =
+        co_await channel_.next().within(channel_options.dead_after).report_to(why);
     if (found && content_size(found) == sizeof(last_words) &&
         found.as<message_kind>() == message_kind::failure)
       reason_ = peer_ + " gave up: " + examples::printable(content_of<last_words>(found).view());

@@ -88,10 +88,14 @@ class target_file {
       if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
         throw failure("rename to", errno);
     } else {
-      // Unlike a renaming, a link never replaces a file that appeared meanwhile.
-      if (::linkat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str(), 0) != 0)
-        throw failure("rename to", errno);
-      remove();
+      // Never replaces a file that appeared meanwhile. Not every file system can do that.
+      if (::renameat2(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str(),
+                      RENAME_NOREPLACE) != 0) {
+        if (errno != EINVAL ||
+            ::linkat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str(), 0) != 0)
+          throw failure("rename to", errno);
+        remove();
+      }
     }
     stored_ = true;
     if (::fsync(folder_.number()) != 0) throw failure("write the folder of", errno);

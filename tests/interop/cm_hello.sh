@@ -6,6 +6,7 @@ works "hello" "$programs/cm_hello" -- "$programs/cm_hello"
 prints client '^hello, client$'
 prints server '^hello, server$'
 rm "$scratch"/*.out
+both_ends_of "$programs/cm_hello"
 
 refuses "nobody listens" 1 'nothing listens on that port' cm_hello "$host"
 refuses "no such host" 1 'no host is named|no name server answers' cm_hello nowhere.invalid

@@ -15,6 +15,7 @@ succeeds "a value that another client put" '^red [(]version 1[)]$' kv_store "$ho
 succeeds "another value of the key" '^blue=1 [(]version 2[)]$' kv_store "$host" colour=blue=1 colour
 succeeds "an empty value" '^ [(]version 1[)]$' kv_store "$host" nothing= nothing
 refuses "a key that was not put" 1 'the server has no value for size' kv_store "$host" size
+refuses "an empty key" 1 'the server has no value for' kv_store "$host" ''
 refuses "no key" 1 'refused: a value needs a key' kv_store "$host" =red
 long=$(letters c 32739)
 succeeds "the longest value" "^$long [(]version 1[)]$" kv_store "$host" "long=$long" long
@@ -52,4 +53,5 @@ verdict "records that were torn" "$problem"
 succeeds "after clients that were killed" '^blue=1 [(]version 2[)]$' kv_store "$host" colour
 interrupt server
 refuses "no server" 1 'ECONNREFUSED|Connection refused' kv_store "$host" colour
+refuses "the last port" 2 '--port must be below 65535' kv_store --port 65535
 finish

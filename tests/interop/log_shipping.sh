@@ -37,6 +37,7 @@ problem=''
 whole=$(grep -cE '^[0-9]+ records, ' "$scratch/server.out")
 [[ $whole -eq 7 ]] || problem="$whole logs were whole, not 7"
 verdict "the logs of clients that are killed are not whole" "$problem"
+refuses "an input that cannot be read" 1 'the input cannot be read' log_shipping "$host" <.
 succeeds "a client after them" '^shipped 10 records$' log_shipping "$host" --generate 10
 interrupt server
 
@@ -53,6 +54,7 @@ for delay in 0.02 0.1 0.3; do
   verdict "a server that is killed after $delay s" "$problem"
 done
 
+both_ends_of "$programs/log_shipping" --generate 100
 refuses "no server" 1 'ECONNREFUSED|Connection refused|UNREACHABLE|rejected' log_shipping "$host" --generate 1
 refuses "a wrong number" 2 'must be a number' log_shipping "$host" --generate x
 finish

@@ -56,6 +56,7 @@ for delay in 0.1 0.4; do
 done
 
 refuses "no server" 1 'ECONNREFUSED|Connection refused|UNREACHABLE|rejected' rstream -S 1 -s "$host"
+both_ends_of "$programs/rstream" -S 64 -C 10 -I 1
 refuses "a wrong size" 2 'must be a number of bytes or all' rstream -S x
 refuses "a wrong mode" 2 'must be blocking, nonblocking or verify' rstream -T x
 finish
