@@ -203,10 +203,14 @@ class device_loop {
     return run_until_(*this, is_done);
   }
 
+  /// Returns true if an event is requested again whenever one has come. If not, `spin` requests it
+  /// where the loop would sleep.
+  [[nodiscard]] bool arms_on_wake() const noexcept { return arms_on_wake_; }
+
   /// Polls the completions of every device for a while, as `device_loop_options::waiting` selects.
   /// Returns true if the loop must not sleep yet: look at the descriptors without waiting, and call
   /// it again.
-  [[nodiscard]] bool spin();
+  [[nodiscard]] bool spin() { return !arms_on_wake_ && spin_or_arm(); }
 
   /// Does what was put off: resumes operations, destroys ended connections, and ends what is late.
   /// Returns the number of milliseconds after which it must be called again: -1 for never. Rethrows
@@ -329,6 +333,14 @@ class device_loop {
  protected:
   /// Names the function that runs the loop.
   void set_run_until(run_function* function) noexcept { run_until_ = function; }
+  /// A thread waits for one step. What it posts afterwards may complete before it waits again, and
+  /// then needs no event.
+  void begin_wait() noexcept {
+    is_waited_for_ = true;
+    arms_on_wake_ = false;
+    if (options_.waiting == waiting::events) devices_.set_armed(false);
+  }
+  void end_wait() noexcept { is_waited_for_ = false; }
   /// Ends what the destructor ends, earlier.
   [[gnu::cold]] void end_all() noexcept;
   /// Returns the time of the first timer, in nanoseconds of CLOCK_MONOTONIC; the latest time if
@@ -346,6 +358,9 @@ class device_loop {
     device_loop* loop;
   };
 
+  [[nodiscard]] bool spin_or_arm();
+  /// Requests an event for the next completion. Returns true if the loop must not sleep yet.
+  [[nodiscard]] bool arm_before_sleep();
   int advance_links();
   /// Has the timers expire whose time has come. Returns the number of milliseconds until the next:
   /// -1 for never.
@@ -380,6 +395,9 @@ class device_loop {
   void (*wake_)(void*) = nullptr;
   void* wake_argument_ = nullptr;
   detail::deadline end_of_spin_;
+  bool arms_on_wake_ = options_.waiting == waiting::events;
+  /// By a thread, in `run_until`.
+  bool is_waited_for_ = false;
   /// The number of links whose handles have gone.
   std::size_t ending_ = 0;
   /// Memory was given back that links may still use.

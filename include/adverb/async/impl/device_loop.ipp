@@ -169,8 +169,9 @@ ADVERB_FUNC detail::loop_device* device_loop::device_for(context_ref context,
   return policy.failed() ? nullptr : device;
 }
 
-ADVERB_FUNC bool device_loop::spin() {
-  if (options_.waiting == waiting::events || devices_.empty()) return false;
+ADVERB_FUNC bool device_loop::spin_or_arm() {
+  if (devices_.empty()) return false;
+  if (options_.waiting == waiting::events) return arm_before_sleep();
   // The descriptors are looked at once in a while.
   constexpr int polls = 64;
   bool has_found = false;
@@ -185,6 +186,15 @@ ADVERB_FUNC bool device_loop::spin() {
   if (options_.waiting == waiting::busy) return true;
   if (has_found) end_of_spin_ = detail::deadline{options_.spin};
   return !end_of_spin_.passed() || !devices_.arm();
+}
+
+ADVERB_FUNC bool device_loop::arm_before_sleep() {
+  if (!devices_.arm()) return true;
+  if (!is_waited_for_) {
+    arms_on_wake_ = true;
+    devices_.set_armed(true);
+  }
+  return false;
 }
 
 ADVERB_FUNC void device_loop::schedule(detail::link& which) noexcept {

@@ -54,6 +54,7 @@ class event_loop::running {
   ~running() {
     loop_->is_running_ = false;
     loop_->waits_for_ = nullptr;
+    loop_->end_wait();
   }
 
  private:
@@ -183,6 +184,7 @@ ADVERB_FUNC void event_loop::turn() {
 ADVERB_FUNC bool event_loop::run_to(const bool& is_done) {
   const running now{*this};
   waits_for_ = &is_done;
+  begin_wait();
   while (!is_stopped_ && must_run()) turn();
   // A stop that comes with the end of the wait ends the next run.
   if (!is_done) is_stopped_ = false;

@@ -18,7 +18,7 @@ ADVERB_FUNC loop_device::loop_device(async::device_loop& in, context_ref of,
       context{of},
       channel{std::move(events)},
       dispatcher{{}},
-      is_armed{in.options().waiting == async::waiting::events} {
+      is_armed{in.arms_on_wake()} {
   if (policy.failed()) return;
   channel.set_non_blocking(true, policy);
   if (policy.failed()) return;
@@ -33,7 +33,10 @@ ADVERB_FUNC loop_device::loop_device(async::device_loop& in, context_ref of,
 ADVERB_FUNC bool loop_device::ready() {
   const bool is_taken = dispatcher.take_event();
   if (is_armed) return arm();
-  if (!is_taken && is_dead(errno_code(errno))) lose();
+  if (loop->options().waiting == async::waiting::events)
+    dispatcher.poll();
+  else if (!is_taken && is_dead(errno_code(errno)))
+    lose();
   return true;
 }
 
@@ -137,6 +140,10 @@ ADVERB_FUNC std::size_t loop_devices::poll() {
   for (std::size_t each = devices_.size(); each != 0; --each)
     count += devices_[each - 1]->dispatcher.poll();
   return count;
+}
+
+ADVERB_FUNC void loop_devices::set_armed(bool are_armed) noexcept {
+  for (const auto& each : devices_) each->is_armed = are_armed;
 }
 
 ADVERB_FUNC bool loop_devices::arm() {
