@@ -333,8 +333,8 @@ class device_loop {
  protected:
   /// Names the function that runs the loop.
   void set_run_until(run_function* function) noexcept { run_until_ = function; }
-  /// A thread waits for one step. What it posts afterwards may complete before it waits again, and
-  /// then needs no event.
+  /// A thread waits for one step. Requests that it posts afterwards may complete before it waits
+  /// again, and then need no event.
   void begin_wait() noexcept {
     is_waited_for_ = true;
     arms_on_wake_ = false;
