@@ -80,15 +80,4 @@ timeout --preserve-status --signal=INT 1 "$programs/cm_echo" >/dev/null 2>&1 || 
 problem=''
 if [[ $status -ne 130 ]]; then problem="the server ended with $status, not by the signal"; fi
 verdict "Ctrl-C" "$problem"
-
-"$programs/cm_echo" >"$scratch/server.out" 2>&1 &
-server=$!
-wait_until_listening "$server"
-problem=''
-"$(dirname "$0")/../../examples/both_ends" "$programs/cm_echo" >"$scratch/both.out" 2>&1 </dev/null &&
-  problem="it succeeded"
-grep -q 'port 7471 is in use' "$scratch/both.out" || problem="the failure of the server is not shown"
-verdict "both ends by one command, whose server fails" "$problem"
-kill "$server"
-wait "$server" || true
 finish

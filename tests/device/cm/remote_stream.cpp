@@ -173,8 +173,10 @@ TEST_CASE("A side of a stream that has shut down can read, and not write") {
 TEST_CASE("A stream sends again as often as any connection, because Soft-RoCE takes 7 as endless",
           "[ibv_query_qp]") {
   both_sides both;
-  const auto check_and_close = [](const remote_stream& stream) -> async::task<> {
-    CHECK(stream.connection().queue_pair().query().retry_count() == 6);
+  // TCP repeats what is lost under iWARP.
+  const int expected = on_iwarp() ? 0 : 6;
+  const auto check_and_close = [&](const remote_stream& stream) -> async::task<> {
+    CHECK(stream.connection().queue_pair().query().retry_count() == expected);
     co_await stream.close();
   };
   both.run_both(check_and_close, check_and_close);
