@@ -26,6 +26,7 @@
 #include "common/async_text.hpp"
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
+#include "common/patience.hpp"
 
 namespace {
 

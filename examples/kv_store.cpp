@@ -21,6 +21,7 @@
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
 #include "common/kv_table.hpp"
+#include "common/patience.hpp"
 
 namespace {
 

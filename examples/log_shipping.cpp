@@ -19,6 +19,7 @@
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
 #include "common/log_records.hpp"
+#include "common/patience.hpp"
 
 namespace {
 

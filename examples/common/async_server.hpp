@@ -14,7 +14,6 @@
 #include <adverb/cm.hpp>
 
 #include "common/command_line.hpp"
-#include "common/patience.hpp"
 
 namespace examples {
 

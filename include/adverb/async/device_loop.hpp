@@ -335,12 +335,14 @@ class device_loop {
   void set_run_until(run_function* function) noexcept { run_until_ = function; }
   /// A thread waits for one step. Requests that it posts afterwards may complete before it waits
   /// again, and then need no event.
-  void begin_wait() noexcept {
-    is_waited_for_ = true;
+  void begin_wait(const bool& is_done) noexcept {
+    waits_for_ = &is_done;
     arms_on_wake_ = false;
-    if (options_.waiting == waiting::events) devices_.set_armed(false);
   }
-  void end_wait() noexcept { is_waited_for_ = false; }
+  void end_wait() noexcept { waits_for_ = nullptr; }
+  /// Returns what is true when the wait of a thread in `run_until` is over; null if no thread
+  /// waits.
+  [[nodiscard]] const bool* waits_for() const noexcept { return waits_for_; }
   /// Ends what the destructor ends, earlier.
   [[gnu::cold]] void end_all() noexcept;
   /// Returns the time of the first timer, in nanoseconds of CLOCK_MONOTONIC; the latest time if
@@ -396,8 +398,7 @@ class device_loop {
   void* wake_argument_ = nullptr;
   detail::deadline end_of_spin_;
   bool arms_on_wake_ = options_.waiting == waiting::events;
-  /// By a thread, in `run_until`.
-  bool is_waited_for_ = false;
+  const bool* waits_for_ = nullptr;
   /// The number of links whose handles have gone.
   std::size_t ending_ = 0;
   /// Memory was given back that links may still use.

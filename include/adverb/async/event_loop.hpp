@@ -126,7 +126,7 @@ class event_loop : public device_loop {
   /// While the loop runs.
   class running;
   [[nodiscard]] bool must_run() const noexcept {
-    if (waits_for_ != nullptr) return !*waits_for_;
+    if (waits_for() != nullptr) return !*waits_for();
     return has_work() || to_call_ != nullptr || !posted_.empty();
   }
   /// Has the alarm wake the loop for its next timer. Returns false if it cannot.
@@ -145,8 +145,6 @@ class event_loop : public device_loop {
   /// The time at which the alarm wakes the loop.
   std::int64_t alarm_time_ = timeout::endless().count();
   bool is_running_ = false;
-  /// True when the wait of a thread in `run_until` is over; null if no thread waits.
-  const bool* waits_for_ = nullptr;
   bool is_stopped_ = false;
   std::atomic<bool> is_stop_requested_ = false;
   /// The posted functions that the loop has not taken, the last one first.

@@ -60,9 +60,6 @@ struct loop_device final : async::event_source {
   async::completion_dispatcher dispatcher;
   std::unique_ptr<shared_receives> shared;
   std::unique_ptr<device_event_source> async_events;
-  /// True if the next completion always raises an event. If not, `device_loop::spin` polls, or
-  /// requests one.
-  bool is_armed;
   /// True if the kernel has taken the device from the process.
   bool is_lost = false;
 
@@ -100,8 +97,6 @@ class loop_devices {
   /// Requests an event for the next completion of every device, and passes on those that came in
   /// between. Returns false if more are left.
   bool arm();
-  /// Sets whether the next completion always raises an event.
-  void set_armed(bool are_armed) noexcept;
 
  private:
   async::device_loop* loop_;

@@ -190,10 +190,7 @@ ADVERB_FUNC bool device_loop::spin_or_arm() {
 
 ADVERB_FUNC bool device_loop::arm_before_sleep() {
   if (!devices_.arm()) return true;
-  if (!is_waited_for_) {
-    arms_on_wake_ = true;
-    devices_.set_armed(true);
-  }
+  arms_on_wake_ = waits_for_ == nullptr;
   return false;
 }
 

@@ -53,7 +53,6 @@ class event_loop::running {
   running& operator=(const running&) = delete;
   ~running() {
     loop_->is_running_ = false;
-    loop_->waits_for_ = nullptr;
     loop_->end_wait();
   }
 
@@ -183,8 +182,7 @@ ADVERB_FUNC void event_loop::turn() {
 
 ADVERB_FUNC bool event_loop::run_to(const bool& is_done) {
   const running now{*this};
-  waits_for_ = &is_done;
-  begin_wait();
+  begin_wait(is_done);
   while (!is_stopped_ && must_run()) turn();
   // A stop that comes with the end of the wait ends the next run.
   if (!is_done) is_stopped_ = false;

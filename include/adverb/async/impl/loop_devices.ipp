@@ -17,8 +17,7 @@ ADVERB_FUNC loop_device::loop_device(async::device_loop& in, context_ref of,
       loop{&in},
       context{of},
       channel{std::move(events)},
-      dispatcher{{}},
-      is_armed{in.arms_on_wake()} {
+      dispatcher{{}} {
   if (policy.failed()) return;
   channel.set_non_blocking(true, policy);
   if (policy.failed()) return;
@@ -27,12 +26,12 @@ ADVERB_FUNC loop_device::loop_device(async::device_loop& in, context_ref of,
   queue = completion_queue{of, in.options().completions, {.channel = channel}, policy};
   if (policy.failed()) return;
   std::construct_at(&dispatcher, queue);
-  if (is_armed) dispatcher.poll_and_arm(most_at_once, policy);
+  if (in.arms_on_wake()) dispatcher.poll_and_arm(most_at_once, policy);
 }
 
 ADVERB_FUNC bool loop_device::ready() {
   const bool is_taken = dispatcher.take_event();
-  if (is_armed) return arm();
+  if (loop->arms_on_wake()) return arm();
   if (loop->options().waiting == async::waiting::events)
     dispatcher.poll();
   else if (!is_taken && is_dead(errno_code(errno)))
@@ -140,10 +139,6 @@ ADVERB_FUNC std::size_t loop_devices::poll() {
   for (std::size_t each = devices_.size(); each != 0; --each)
     count += devices_[each - 1]->dispatcher.poll();
   return count;
-}
-
-ADVERB_FUNC void loop_devices::set_armed(bool are_armed) noexcept {
-  for (const auto& each : devices_) each->is_armed = are_armed;
 }
 
 ADVERB_FUNC bool loop_devices::arm() {
