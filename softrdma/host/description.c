@@ -48,13 +48,6 @@ static void add_module(struct bytes* output, const char* path) {
   bytes_release(&image);
 }
 
-static void add_directory(struct bytes* output) {
-  char* directory = getcwd(NULL, 0);
-  if (!directory) die("the current directory cannot be found: %s", strerror(errno));
-  add_text(output, frame_directory, directory);
-  free(directory);
-}
-
 void describe_run(struct bytes* output, const struct options* options, int host) {
   add_time(output);
   add_entropy(output);
@@ -68,7 +61,7 @@ void describe_run(struct bytes* output, const struct options* options, int host)
   frame_append(output, frame_network, &network, sizeof network);
   if (options->output_directory)
     add_text(output, frame_output_directory, options->output_directory);
-  add_directory(output);
+  add_text(output, frame_directory, options->directory);
   add_strings(output, frame_environment, environ);
   add_strings(output, frame_command, options->command);
 

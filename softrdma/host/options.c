@@ -9,6 +9,9 @@
 
 enum option_name {
   option_qemu = 256,
+  option_architecture,
+  option_root,
+  option_directory,
   option_kernel,
   option_initramfs,
   option_snapshot,
@@ -36,6 +39,9 @@ enum option_name {
 
 static const struct option long_options[] = {
     {"qemu", required_argument, NULL, option_qemu},
+    {"architecture", required_argument, NULL, option_architecture},
+    {"root", required_argument, NULL, option_root},
+    {"directory", required_argument, NULL, option_directory},
     {"kernel", required_argument, NULL, option_kernel},
     {"initramfs", required_argument, NULL, option_initramfs},
     {"snapshot", required_argument, NULL, option_snapshot},
@@ -89,6 +95,9 @@ static bool is_second(const char* value, const char* first, const char* second) 
 static void take(struct options* options, int name, const char* value) {
   switch ((enum option_name)name) {
     case option_qemu: options->qemu = value; break;
+    case option_architecture: options->architecture = value; break;
+    case option_root: options->root = value; break;
+    case option_directory: options->directory = value; break;
     case option_kernel: options->kernel = value; break;
     case option_initramfs: options->initramfs = value; break;
     case option_snapshot: options->snapshot = value; break;
@@ -125,7 +134,7 @@ static void take(struct options* options, int name, const char* value) {
 }
 
 struct options options_parse(int count, char** arguments) {
-  struct options options = {.hosts = 1, .devices = 1};
+  struct options options = {.root = "/", .directory = "/", .hosts = 1, .devices = 1};
   int name;
   opterr = 0;
   while ((name = getopt_long(count, arguments, "+", long_options, NULL)) != -1) {
@@ -134,7 +143,7 @@ struct options options_parse(int count, char** arguments) {
   }
   options.command = arguments + optind;
   if (options.hosts == 2) options.topology = topology_hosts;
-  if (!options.qemu || !options.kernel || !options.initramfs || !options.accelerator ||
+  if (!options.qemu || !options.architecture || !options.kernel || !options.initramfs || !options.accelerator ||
       !options.memory || !options.empty_directory || options.boot_timeout <= 0 ||
       options.processors == 0)
     die("the runner lacks an argument; call it through the script `run`");

@@ -11,6 +11,9 @@ enum { module_limit = 256 };
 
 struct options {
   const char* qemu;
+  const char* architecture; /* amd64 or arm64 */
+  const char* root;         /* directory that the guest has as its root */
+  const char* directory;    /* path in the guest in which the command starts */
   const char* kernel;
   const char* initramfs;
   const char* snapshot;    /* directory of the saved guest, or null: boot */

@@ -133,11 +133,12 @@ TEST_CASE("A message is sent when the offer before it, which waits for its turn,
   options.max_frames = 32;
   fake_end end{loop, {.of_channel = options, .of_peer = 64}};
   const async::loop_memory memory = end.channel().memory(offered_size);
-  std::vector<std::unique_ptr<plain_send>> offers;
+  std::vector<std::unique_ptr<plain_step<messages::send_step>>> offers;
   for (std::uint32_t each = 0; each <= detail::message_session::most_offers; ++each)
-    offers.push_back(std::make_unique<plain_send>(end.channel().send(memory.buffer())));
+    offers.push_back(
+        std::make_unique<plain_step<messages::send_step>>(end.channel().send(memory.buffer())));
   const int number = 7;
-  plain_send eager{end.channel().send(number)};
+  plain_step eager{end.channel().send(number)};
   CHECK(end.carrier().count(frame_type::offer) == detail::message_session::most_offers);
   CHECK_FALSE(eager.is_finished());
   offers.pop_back();
@@ -153,7 +154,7 @@ TEST_CASE("A close that waits for a message begins when that is given up") {
   fake_end end{loop, {.of_channel = few_receives(), .of_peer = 4}};
   for (int each = 0; each < 2; ++each) CHECK(end.channel().try_send(each));
   const int number = 2;
-  auto waiting = std::make_unique<plain_send>(end.channel().send(number));
+  auto waiting = std::make_unique<plain_step<messages::send_step>>(end.channel().send(number));
   CHECK_FALSE(waiting->is_finished());
   failure why;
   bool is_finished = false;
@@ -223,7 +224,7 @@ TEST_CASE("An offer whose write could not be posted finishes when the channel en
   auto table = std::make_unique<detail::session_table>();
   fake_end end{loop, {.of_channel = resuming(), .is_connecting = false, .table = table.get()}};
   const async::loop_memory memory = end.channel().memory(offered_size);
-  plain_send offer{end.channel().send(memory.buffer())};
+  plain_step offer{end.channel().send(memory.buffer())};
   end.carrier().complete();
   end.carrier().fails_to_write = true;
   end.carrier().take_offer(0, offered_size, 9);
@@ -236,6 +237,61 @@ TEST_CASE("An offer whose write could not be posted finishes when the channel en
   run_for(loop, 0ms);
   CHECK(end.channel().has_ended());
   CHECK(offer.is_finished());
+}
+
+TEST_CASE("An offer that is cancelled after the peer has confirmed it finishes, and ends nothing") {
+  async::event_loop loop;
+  detail::session_table table;
+  fake_end end{loop, {.of_channel = resuming(), .is_connecting = false, .table = &table}};
+  const async::loop_memory memory = end.channel().memory(offered_size);
+  plain_step offer{end.channel().send(memory.buffer())};
+  end.carrier().complete();
+  end.carrier().take_offer(0, offered_size, 9);
+  CHECK(end.carrier().count(frame_type::taken) == 1);
+  // The device has not completed the write yet.
+  end.carrier().arrive({.type = frame_type::credit, .length = 1, .sequence = 1, .granted = 10});
+  offer.cancel();
+  CHECK_FALSE(end.carrier().is_closed);
+  CHECK_FALSE(offer.is_finished());
+  end.carrier().complete();
+  CHECK(offer.is_finished());
+  end.carrier().end();
+  end.drop();
+  run_for(loop, 0ms);
+}
+
+TEST_CASE("The receive of an offer that is destroyed while it is taken is posted again") {
+  async::event_loop loop;
+  fake_end end{loop, {.of_channel = few_receives(), .of_peer = 64}};
+  const async::loop_memory memory = end.channel().memory(offered_size);
+  end.carrier().arrive({.type = frame_type::offer, .length = offered_size, .granted = 64});
+  std::optional<messages::incoming> offer = end.channel().next().wait();
+  REQUIRE(offer->is_offer());
+  plain_step taking{offer->receive_into(memory.buffer())};
+  CHECK(end.carrier().count(frame_type::take) == 1);
+  const auto granted = [&] {
+    CHECK(end.channel().try_send(1));
+    end.carrier().complete();
+    return end.carrier().sent.back().granted;
+  };
+  const std::uint32_t before = granted();
+  offer.reset();
+  CHECK(granted() == before);
+  end.carrier().arrive({.type = frame_type::taken, .length = offered_size, .granted = 64});
+  CHECK(taking.is_finished());
+  // That of the offer, and that of the frame which has ended it.
+  CHECK(granted() == before + 2);
+  finish(loop, end);
+}
+
+TEST_CASE("A channel that is accepted after its listener has gone does not wait for another link") {
+  async::event_loop loop;
+  detail::session_table table;
+  table.end();
+  fake_end end{loop, {.of_channel = resuming(), .is_connecting = false, .table = &table}};
+  end.carrier().end();
+  run_for(loop, 0ms);
+  CHECK(end.channel().has_ended());
 }
 
 TEST_CASE("A connecting end that loses only what its peer can finish without has closed") {

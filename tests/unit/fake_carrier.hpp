@@ -175,26 +175,30 @@ inline void run_for(async::event_loop& loop, timeout length) {
   async::sleep_for(loop, length).wait();
 }
 
-/// A send that the test starts and destroys by itself.
-class plain_send {
+/// A step that the test starts and destroys by itself.
+template <class Step>
+class plain_step {
  public:
-  explicit plain_send(const messages::send_step& step) : step_{step} {
+  explicit plain_step(const Step& step) : step_{step} {
     operation_ = std::make_unique<operation>(step_);
     is_waiting_ = operation_->start();
   }
   [[nodiscard]] bool is_finished() const noexcept {
     return !is_waiting_ || operation_->is_finished;
   }
+  /// Destroys an operation that waits. One whose memory the device uses goes on.
+  void cancel() {
+    if (operation_->is_waiting()) operation_.reset();
+  }
 
  private:
-  struct operation : messages::send_step::operation<operation> {
-    explicit operation(const messages::send_step& step)
-        : messages::send_step::operation<operation>{step} {}
+  struct operation : Step::template operation<operation> {
+    explicit operation(const Step& step) : Step::template operation<operation>{step} {}
     void finished() { is_finished = true; }
     bool is_finished = false;
   };
 
-  messages::send_step step_;
+  Step step_;
   std::unique_ptr<operation> operation_;
   bool is_waiting_ = false;
 };

@@ -239,3 +239,18 @@ TEST_CASE("the explanation of a dma-buf looks at its descriptor") {
   CHECK(words(file.descriptor) == "its descriptor is no dma-buf, but " + file.name());
   CHECK(words(file.descriptor, EFAULT).empty());
 }
+
+TEST_CASE("the explanation of a dma-buf names a range that exceeds it") {
+  const auto words = [](std::uint64_t offset, std::uint64_t length) {
+    const adverb::static_string<256> text{[&](adverb::text_writer& writer) {
+      adverb::detail::problem_list problems{writer};
+      adverb::detail::explain_dmabuf_range(problems, 8192, offset, length);
+    }};
+    return std::string{text.view()};
+  };
+  CHECK(words(0, 8192).empty());
+  CHECK(words(4096, 4096).empty());
+  CHECK(words(4096, 4097) == "bytes 4096 to 8193 exceed the dma-buf, which has 8192");
+  CHECK(words(8192, 1) == "bytes 8192 to 8193 exceed the dma-buf, which has 8192");
+  CHECK(words(8193, 0) == "bytes 8193 to 8193 exceed the dma-buf, which has 8192");
+}

@@ -124,6 +124,17 @@ TEST_CASE_METHOD(ended_connection,
     client->cancel();
     std::this_thread::sleep_for(400ms);
   }
+  SECTION("before the disconnect request, whose answer is on its way in the next turns") {
+    CHECK(loop.connections() == 2);
+    manager.answer<called::rdma_disconnect>({});
+    client->cancel();
+    std::this_thread::sleep_for(400ms);
+    loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(loop, 50ms);
+      manager.raise(client->established()->identifier().native_handle(),
+                    {RDMA_CM_EVENT_DISCONNECTED});
+    });
+  }
   SECTION("before it takes the answer") {
     CHECK(loop.connections() == 2);
     manager.answer<called::rdma_disconnect>({});

@@ -108,6 +108,11 @@ TEST_CASE_METHOD(split, "a step that is under way moves with its object") {
   CHECK(reported([&](auto&&... policy) {
           start.start_resolve_address(peer, {}, policy...);
         }).code() == std::errc::invalid_argument);
+  const auto another = *cm::socket_address::parse("10.0.0.3", 7471);
+  for (auto* const each : {&moved, &start})
+    CHECK(reported([&](auto&&... policy) {
+            (void)each->resolve_address(another, {}, policy...);
+          }).explanation() == is_empty);
   CHECK(next.finish());
 }
 

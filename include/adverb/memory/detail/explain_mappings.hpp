@@ -18,6 +18,10 @@ namespace adverb::inline ADVERB_ABI::detail {
 [[gnu::cold]] void explain_dmabuf(problem_list& problems, int descriptor, std::uint64_t offset,
                                   std::uint64_t length);
 
+/// The same for a dma-buf of that size.
+[[gnu::cold]] void explain_dmabuf_range(problem_list& problems, std::uint64_t size,
+                                        std::uint64_t offset, std::uint64_t length);
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)

@@ -83,9 +83,15 @@ ADVERB_FUNC void explain_dmabuf(problem_list& problems, int descriptor, std::uin
     problems.add("its descriptor is no dma-buf, but {}", {name});
     return;
   }
-  const auto all = static_cast<std::uint64_t>(::lseek(descriptor, 0, SEEK_END));
-  if (offset > all || length > all - offset)
-    problems.add("bytes {} to {} exceed the dma-buf, which has {}", {offset, offset + length, all});
+  explain_dmabuf_range(problems, static_cast<std::uint64_t>(::lseek(descriptor, 0, SEEK_END)),
+                       offset, length);
+}
+
+ADVERB_FUNC void explain_dmabuf_range(problem_list& problems, std::uint64_t size,
+                                      std::uint64_t offset, std::uint64_t length) {
+  if (offset > size || length > size - offset)
+    problems.add("bytes {} to {} exceed the dma-buf, which has {}",
+                 {offset, offset + length, size});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
