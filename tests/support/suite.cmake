@@ -92,8 +92,12 @@ set(adverb_guest_suffix "")
 # adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for
 # each case of the program, once it is built; the arguments go to discover_cases.cmake. KIND is empty,
 # or ends with a dot: "iwarp.". A sanitized program, whose processes start slowly, is one test instead:
-# "FOLDER.KINDTARGET". That does not apply to a virtual machine.
+# "FOLDER.KINDTARGET". That does not apply to a virtual machine. A program of another architecture is
+# built, and has no tests.
 function(adverb_discover_cases folder kind target)
+  if(CMAKE_CROSSCOMPILING)
+    return()
+  endif()
   if(ADVERB_SANITIZED AND NOT ARGN)
     adverb_add_test(${folder} ${kind}${target} $<TARGET_FILE:${target}> --each-source)
     set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 1200)

@@ -18,8 +18,9 @@ class Adverb(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("pkgconfig", type=("build", "run"))
-    # Programs find the headers and libraries of these through adverb's packages for CMake and pkg-config.
-    # An external rdma-core in packages.yaml is that of the system, which has the providers of all devices.
+    # Programs find the headers and libraries of these through adverb's packages for CMake and
+    # pkg-config. An external rdma-core in packages.yaml is that of the system, which has the
+    # providers of all devices.
     depends_on("rdma-core@39:", type=("build", "link"))
     depends_on("asio@1.22:", type=("build", "link"), when="+asio")
 
