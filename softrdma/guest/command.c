@@ -83,6 +83,11 @@ static void check_start(int errors, const char* name, const char* directory) {
     fail(status_failure, "the directory %s cannot be entered in the guest: %s", directory,
          strerror(error.number));
   if (error.number == ENOENT) fail(status_not_found, "%s: command not found in the guest", name);
+  if (error.number == ENOEXEC)
+    fail(status_not_executable,
+         "%s cannot be executed in the guest: %s; possible causes: it is no program, or one for "
+         "another architecture (--root names a directory with programs of the guest's)",
+         name, strerror(error.number));
   fail(status_not_executable, "%s cannot be executed in the guest: %s", name,
        strerror(error.number));
 }

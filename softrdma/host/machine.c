@@ -87,7 +87,8 @@ static void add_machine(struct arguments* arguments, const struct options* optio
     add(arguments, "shift=2");
   }
   add(arguments, "-cpu");
-  /* Emulated, the algorithm that Arm names for pointer authentication takes half of the time of a guest. */
+  /* Emulated, the algorithm that Arm names for pointer authentication takes half of the time of a
+   * guest. */
   add(arguments, "%s", kvm ? "host" : is_arm(options) ? "max,pauth-impdef=on" : "max");
   add(arguments, "-smp");
   add(arguments, "%u", options->processors);
@@ -125,8 +126,8 @@ static void add_kernel(struct arguments* arguments, const struct options* option
   add(arguments, "-initrd");
   add(arguments, "%s", options->initramfs);
   add(arguments, "-append");
-  /* norandmaps: TCG uses again what it has translated only if the code is at the same address in the
-     next process. A program starts three times as fast. */
+  /* norandmaps: TCG uses again what it has translated only if the code is at the same address in
+     the next process. A program starts three times as fast. */
   add(arguments,
       "norandmaps panic=-1 oops=panic mitigations=off cryptomgr.notests lsm= audit=0 "
       "rcupdate.rcu_expedited=1 init_on_alloc=0 nowatchdog %s %s",
