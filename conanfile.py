@@ -85,8 +85,8 @@ class AdverbConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "adverb")
         self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         self.cpp_info.set_property("cmake_build_modules",
-                                   [os.path.join("share", "adverb-components.cmake"),
-                                    os.path.join("share", "adverb-loader.cmake")])
+                                   [os.path.join("share", "adverb-loader.cmake"),
+                                    os.path.join("share", "adverb-components.cmake")])
         self.cpp_info.set_property("cmake_target_name", "adverb::adverb")
         self.cpp_info.set_property("pkg_config_name", "adverb")
         self._add_component("verbs", library="ibverbs")

@@ -15,8 +15,21 @@ if(NOT TARGET adverb::loader)
   add_library(adverb::loader ALIAS adverb_loader)
   target_compile_features(adverb_loader PUBLIC cxx_std_20)
   set_target_properties(adverb_loader PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  # The folders of the headers of adverb and rdma-core, and not their libraries.
+  # The folders of the headers of adverb and rdma-core, and not their libraries. Those of a package are folders
+  # of the system, as with its other targets, which must be seen wherever this one is.
+  set(adverb_system "")
+  get_target_property(adverb_is_imported ${adverb_with_headers} IMPORTED)
+  if(adverb_is_imported)
+    set(adverb_system SYSTEM)
+    foreach(adverb_target IN ITEMS adverb::verbs adverb::cm adverb::async adverb::adverb)
+      if(TARGET ${adverb_target})
+        set_target_properties(${adverb_target} PROPERTIES IMPORTED_GLOBAL TRUE)
+      endif()
+    endforeach()
+  endif()
   target_include_directories(
-    adverb_loader PUBLIC "$<TARGET_PROPERTY:${adverb_with_headers},INTERFACE_INCLUDE_DIRECTORIES>")
-  target_link_libraries(adverb_loader PUBLIC -pthread ${CMAKE_DL_LIBS})
+    adverb_loader ${adverb_system}
+    PUBLIC "$<TARGET_PROPERTY:${adverb_with_headers},INTERFACE_INCLUDE_DIRECTORIES>")
+  # Also if only libraries that come later need its functions.
+  target_link_libraries(adverb_loader PUBLIC -pthread ${CMAKE_DL_LIBS} INTERFACE -Wl,-u,adverb_loader_reason)
 endif()

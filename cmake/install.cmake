@@ -55,7 +55,7 @@ adverb_install_pkg_config(adverb "adverb-async" "" "" "${what}")
 # A program compiles the source. Only the folders of libibverbs' headers count.
 adverb_install_pkg_config(
   adverb-loader "" " -pthread" " -pthread -ldl" "${what}: libibverbs and librdmacm at run time"
-  "Requires.private: libibverbs" "source=\${includedir}/adverb/loader/loader.cpp")
+  "Requires.private: libibverbs >= 1.14.39" "source=\${includedir}/adverb/loader/loader.cpp")
 
 # An archive of the installed files: `cpack -G TGZ`, DEB or RPM.
 if(PROJECT_IS_TOP_LEVEL)

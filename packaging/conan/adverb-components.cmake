@@ -1,4 +1,4 @@
-# Included by the CMake package that Conan generates, which ignores the names after COMPONENTS: the component
+# Included by the CMake package that Conan generates, behind adverb-loader.cmake. Conan ignores the names after COMPONENTS: the component
 # NAME is found if the target adverb::NAME exists.
 foreach(adverb_component IN LISTS adverb_FIND_COMPONENTS)
   set(adverb_${adverb_component}_FOUND FALSE)

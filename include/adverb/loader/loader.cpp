@@ -8,11 +8,25 @@
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
+#include <type_traits>
 
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #if __has_include(<rdma/rdma_cma.h>)
 #include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#endif
+
+#if defined(RDMA_STATIC_PROVIDERS)
+#error \
+    "adverb::loader loads the C libraries at run time, so RDMA_STATIC_PROVIDERS must not be defined"
+#endif
+
+// Functions that are newer than the headers have no declaration there.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wmissing-prototypes"
+#elif defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wmissing-declarations"
 #endif
 
 // Macros of <infiniband/verbs.h>, which inline functions serve.
@@ -23,36 +37,44 @@
 
 namespace {
 
-/// A shared library that is loaded once and stays loaded. If it cannot be loaded, `handle` is null.
-struct loaded_library {
-  // RTLD_NOW: a library that cannot be bound fails here, not in a call. RTLD_LOCAL: the providers
-  // and librdmacm are linked with libibverbs, and find its functions without the global scope.
-  explicit loaded_library(const char* name) noexcept
-      : handle{::dlopen(name, RTLD_NOW | RTLD_LOCAL)} {
-    const char* const why = handle == nullptr ? ::dlerror() : nullptr;
-    if (why != nullptr) std::snprintf(reason, sizeof reason, "%s", why);
-  }
-
-  void* handle;
-  char reason[256] = "";
-};
-
 struct loaded_function;
 
-/// A library, and its functions that were called although the loaded library lacks them.
+/// A shared library, which stays loaded, and its functions that were called although it lacks them.
 struct library {
-  const char* name;
-  const char* packages;
-  const loaded_library& (*load)() noexcept;
+  constexpr library(const char* of, const char* in) noexcept : name{of}, packages{in} {}
+
+  /// Returns its handle; null if it cannot be loaded, which is tried once. Waits for nobody: while
+  /// a thread loads it, it may need the lock of the dynamic linker that another caller holds.
+  [[nodiscard]] void* load() noexcept {
+    void* known = handle.load(std::memory_order_acquire);
+    if (known != nullptr || has_failed.load(std::memory_order_acquire)) return known;
+    // RTLD_NOW: a library that cannot be bound fails here, not in a call. RTLD_LOCAL: the providers
+    // and librdmacm are linked with libibverbs, and find its functions without the global scope.
+    void* const loaded = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (loaded == nullptr) {
+      const char* const why = ::dlerror();
+      if (!has_reason.exchange(true)) {
+        std::snprintf(reason, sizeof reason, "%s", why != nullptr ? why : "no reason is known");
+        has_failed.store(true, std::memory_order_release);
+      }
+    } else if (!handle.compare_exchange_strong(known, loaded)) {
+      // The same, counted twice.
+      ::dlclose(loaded);
+    }
+    return loaded;
+  }
+
+  const char* const name;
+  const char* const packages;
+  std::atomic<void*> handle{nullptr};
+  std::atomic<bool> has_failed{false};
+  std::atomic<bool> has_reason{false};
+  char reason[256] = "";
   std::atomic<loaded_function*> missing{nullptr};
 };
 
 constinit library libibverbs{"libibverbs.so.1",
-                             "libibverbs1 (Debian, SUSE), libibverbs (Fedora) or rdma-core (Arch)",
-                             []() noexcept -> const loaded_library& {
-                               static const loaded_library loaded{"libibverbs.so.1"};
-                               return loaded;
-                             }};
+                             "libibverbs1 (Debian, SUSE), libibverbs (Fedora) or rdma-core (Arch)"};
 
 /// A version of symbols: its name, or null for symbols whose version differs between releases, and
 /// the first rdma-core that has it, or 0 if all have it.
@@ -81,9 +103,12 @@ struct loaded_function {
 
  private:
   [[gnu::cold, gnu::noinline]] void* look_up() noexcept {
-    void* const handle = version.from.load().handle;
+    // The functions of the dynamic linker change it.
+    const int before = errno;
+    void* const handle = version.from.load();
+    void* const symbol = handle != nullptr ? in(handle) : nullptr;
+    errno = before;
     if (handle == nullptr) return nullptr;
-    void* const symbol = in(handle);
     if (symbol != nullptr)
       found.store(symbol, std::memory_order_release);
     else if (!listed.exchange(true)) {
@@ -104,6 +129,12 @@ struct loaded_function {
   }
 };
 
+/// The result of a list of devices that cannot be made.
+[[nodiscard]] std::nullptr_t no_list(int* num_devices) noexcept {
+  if (num_devices != nullptr) *num_devices = 0;
+  return nullptr;
+}
+
 }  // namespace
 
 /// Writes the reason why a function could not be called to `text`, and returns its length; 0 if the
@@ -121,7 +152,8 @@ extern "C" [[gnu::visibility("hidden")]] std::size_t adverb_loader_reason(const 
     static constinit loaded_function adverb_loaded{version, #name};            \
     void* const adverb_address = adverb_loaded.address();                      \
     if (adverb_address == nullptr) [[unlikely]] {                              \
-      errno = ENOSYS;                                                          \
+      /* A function that names something sets no errno. */                     \
+      if constexpr (!std::is_same_v<result, const char*>) errno = ENOSYS;      \
       return otherwise;                                                        \
     }                                                                          \
     return reinterpret_cast<result(*) parameters>(adverb_address) arguments;   \
@@ -143,10 +175,12 @@ std::size_t adverb_loader_reason(const char* verb, std::size_t length, char* tex
   if (from == nullptr) return 0;
 
   int written = 0;
-  const loaded_library& loaded = from->load();
-  if (loaded.handle == nullptr)
+  if (from->load() == nullptr)
     written = std::snprintf(text, size, "%s could not be loaded: %s; install %s", from->name,
-                            loaded.reason, from->packages);
+                            from->has_failed.load(std::memory_order_acquire)
+                                ? from->reason
+                                : "another thread has just found that",
+                            from->packages);
   for (const loaded_function* each = from->missing.load(); each != nullptr; each = each->next) {
     // An inline function of the headers calls one with a longer name: ibv_query_gid_ex calls
     // _ibv_query_gid_ex, and ibv_reg_mr may call ibv_reg_mr_iova2.

@@ -20,8 +20,12 @@ namespace {
 /// The results of C functions of each kind.
 void print_results() {
   errno = 0;
-  ibv_device** const devices = ibv_get_device_list(nullptr);
-  std::printf("%s, %s; ", devices == nullptr ? "null" : "a list", std::strerror(errno));
+  (void)ibv_node_type_str(IBV_NODE_RNIC);
+  int count = 77;
+  std::printf("%s; ", std::strerror(errno));
+  ibv_device** const devices = ibv_get_device_list(&count);
+  std::printf("%s, %s, %d; ", devices == nullptr ? "null" : "a list", std::strerror(errno),
+              devices == nullptr ? count : 0);
   std::printf("%s; ", std::strerror(ibv_fork_init()));
   rdma_cm_id* id = nullptr;
   errno = 0;

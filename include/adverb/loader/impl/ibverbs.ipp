@@ -82,7 +82,7 @@ ADVERB_LOADED(ibverbs_1_1, int, ibv_get_cq_event,
 ADVERB_LOADED(ibverbs_1_1, __be64, ibv_get_device_guid, (ibv_device * device), (device), 0)
 ADVERB_LOADED(ibverbs_1_9, int, ibv_get_device_index, (ibv_device * device), (device), -1)
 ADVERB_LOADED(ibverbs_1_1, ibv_device**, ibv_get_device_list, (int* num_devices), (num_devices),
-              nullptr)
+              no_list(num_devices))
 ADVERB_LOADED(ibverbs_1_1, const char*, ibv_get_device_name, (ibv_device * device), (device),
               nullptr)
 ADVERB_LOADED(ibverbs_1_5, int, ibv_get_pkey_index,

@@ -5,11 +5,7 @@
 namespace {
 
 constinit library librdmacm{"librdmacm.so.1",
-                            "librdmacm1 (Debian, SUSE), librdmacm (Fedora) or rdma-core (Arch)",
-                            []() noexcept -> const loaded_library& {
-                              static const loaded_library loaded{"librdmacm.so.1"};
-                              return loaded;
-                            }};
+                            "librdmacm1 (Debian, SUSE), librdmacm (Fedora) or rdma-core (Arch)"};
 
 constexpr symbol_version rdmacm_1_0{librdmacm, "RDMACM_1.0", 0};
 constexpr symbol_version rdmacm_1_1{librdmacm, "RDMACM_1.1", 16};
@@ -56,7 +52,7 @@ ADVERB_LOADED(rdmacm_1_0, void, rdma_freeaddrinfo, (rdma_addrinfo * res), (res),
 ADVERB_LOADED(rdmacm_1_0, int, rdma_get_cm_event,
               (rdma_event_channel * channel, rdma_cm_event** event), (channel, event), -1)
 ADVERB_LOADED(rdmacm_1_0, ibv_context**, rdma_get_devices, (int* num_devices), (num_devices),
-              nullptr)
+              no_list(num_devices))
 ADVERB_LOADED(rdmacm_1_0, __be16, rdma_get_dst_port, (rdma_cm_id * id), (id), 0)
 ADVERB_LOADED(rdmacm_1_3, int, rdma_get_remote_ece, (rdma_cm_id * id, ibv_ece* ece), (id, ece), -1)
 ADVERB_LOADED(rdmacm_1_0, int, rdma_get_request, (rdma_cm_id * listen, rdma_cm_id** id),
