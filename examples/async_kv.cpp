@@ -27,6 +27,7 @@
 #include "common/cm_options.hpp"
 #include "common/command_line.hpp"
 #include "common/patience.hpp"
+#include "common/printable.hpp"
 
 namespace {
 
@@ -109,7 +110,7 @@ async::task<> ask(async::event_loop& loop, const examples::cm_options& options,
       throw std::runtime_error{"the server has no place for " + question};
     const auto value = remote_value::decode(answer.bytes().first<remote_value::encoded_size>());
     co_await server.read(value, region.slice(0, value.size()));
-    std::printf("%.*s\n", static_cast<int>(value.size()), memory.data());
+    std::puts(examples::printable({memory.data(), value.size()}).c_str());
   }
   co_await server.disconnect();
 }

@@ -22,6 +22,7 @@
 #include "common/command_line.hpp"
 #include "common/kv_table.hpp"
 #include "common/patience.hpp"
+#include "common/printable.hpp"
 
 namespace {
 
@@ -89,13 +90,15 @@ async::task<> ask(async::event_loop& loop, const cm_options& options,
     for (const std::string& question : questions) {
       if (question.find('=') == question.npos) {
         const auto& found = *co_await get(reads, table, record, question, torn);
-        std::puts((std::string{found.value()} + " (version " + std::to_string(found.version) + ")")
+        std::puts((examples::printable(found.value()) + " (version " +
+                   std::to_string(found.version) + ")")
                       .c_str());
         continue;
       }
       question.copy(reinterpret_cast<char*>(text.bytes().data()), text.bytes().size());
       const messages::reply refusal = co_await call(text.slice(0, question.size()));
-      if (refusal.size() != 0) throw std::runtime_error{"refused: " + std::string{refusal.text()}};
+      if (refusal.size() != 0)
+        throw std::runtime_error{"refused: " + examples::printable(refusal.text())};
     }
   if (torn != 0) std::fprintf(stderr, "kv_store: read %zu torn records again\n", torn);
   co_await server.close();

@@ -27,6 +27,7 @@
 #include "common/cm_options.hpp"
 #include "common/cm_server.hpp"
 #include "common/command_line.hpp"
+#include "common/printable.hpp"
 #include "common/when_the_server_listens.hpp"
 
 namespace {
@@ -132,7 +133,7 @@ std::span<const std::byte> text_in(std::span<const std::byte> memory) {
 
 void print(const char* whose, std::span<const std::byte> memory) {
   const std::string text{reinterpret_cast<const char*>(memory.data()), memory.size()};
-  std::printf("%s: %s\n", whose, text.c_str());
+  std::printf("%s: %s\n", whose, examples::printable(text.c_str()).c_str());
 }
 
 /// Returns the memory that the peer advertised, if it fits the buffer.

@@ -219,6 +219,35 @@ TEST_CASE("A call whose reply came in time succeeds, although its request is sen
   finish(loop, end);
 }
 
+TEST_CASE("A call whose peer replies and does not take the long request ends with the reply") {
+  async::event_loop loop;
+  fake_end end{loop, {.of_channel = few_receives()}};
+  auto ask = std::make_unique<messages::caller>(end.channel());
+  const async::loop_memory memory = end.channel().memory(offered_size);
+  failure why;
+  bool is_finished = false;
+  loop.spawn([&]() -> async::task<> {
+    const messages::reply got = co_await (*ask)(memory.buffer()).within(30s).report_to(why);
+    is_finished = got.size() == 5;
+  });
+  end.carrier().complete();
+  CHECK(end.carrier().count(frame_type::offer) == 1);
+  std::array<std::byte, detail::message_frame::tag_size> tag{};
+  detail::store_little_endian<0, std::uint64_t>(tag, (std::uint64_t{1} << 32U) | detail::reply_bit);
+  std::vector<std::byte> body(tag.begin(), tag.end());
+  body.resize(body.size() + 5);
+  end.carrier().arrive(
+      {.type = frame_type::data, .flags = detail::message_frame::tagged, .length = 5, .granted = 9},
+      body);
+  run_for(loop, 0ms);
+  CHECK(is_finished);
+  CHECK_FALSE(why);
+  // The offer is withdrawn.
+  CHECK(end.carrier().count(frame_type::refused) == 1);
+  ask.reset();
+  finish(loop, end);
+}
+
 TEST_CASE("An offer whose write could not be posted finishes when the channel ends") {
   async::event_loop loop;
   auto table = std::make_unique<detail::session_table>();

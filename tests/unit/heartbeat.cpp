@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <adverb/async.hpp>
+#include <adverb/messages.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;
@@ -83,6 +84,19 @@ TEST_CASE("An offer of heartbeats is found behind the private data of the progra
   CHECK(found->dead_after.in_milliseconds() == 1500);
   CHECK_FALSE(detail::heartbeat_offer::of(words).has_value());
   CHECK_FALSE(detail::heartbeat_offer::of({}).has_value());
+}
+
+TEST_CASE("A request for a channel has no offer of heartbeats") {
+  const cm::private_data plain = detail::handshake::of({}, throwing{}).encode();
+  CHECK(detail::handshake::decode(plain).has_value());
+  const detail::heartbeat_offer offer{
+      .count = remote_buffer<std::byte, access_right::remote_write>{adopt, 0x1234, 8, rkey{0x77}},
+      .dead_after = detail::default_duration<1000>{20}};
+  std::error_code why;
+  const cm::private_data both =
+      offer.behind(plain, plain.size() + detail::heartbeat_offer::encoded_size, why);
+  REQUIRE(!why);
+  CHECK_FALSE(detail::handshake::decode(both).has_value());
 }
 
 TEST_CASE("Private data that leaves no room for an offer of heartbeats is refused") {

@@ -268,6 +268,8 @@ class device_loop {
                                                                on_failure policy);
   /// Frees memory when no link uses it any more.
   [[gnu::cold]] void give_back_memory(context_ref context, detail::kept_memory& memory) noexcept;
+  /// Frees memory that no device uses.
+  [[gnu::cold]] void free_memory(context_ref context, const detail::kept_memory& memory) noexcept;
   /// Has `run_pending` advance a link.
   void schedule(detail::link& which) noexcept;
   /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `run_pending` resume

@@ -22,8 +22,9 @@ namespace adverb::inline ADVERB_ABI::async {
 ///
 /// The object may be destroyed while requests use the memory, for example with the frame of a
 /// destroyed task. The loop keeps the memory registered until each connection of the device that
-/// had requests in progress has had none once, or has ended. It must not outlive the loop. Not
-/// thread safe: used by the thread of its loop.
+/// had requests in progress has had none once, or has ended. So a peer that never lets a request
+/// finish keeps the memory that is destroyed meanwhile, unless the program frees it with `free`. It
+/// must not outlive the loop. Not thread safe: used by the thread of its loop.
 class [[nodiscard]] loop_memory {
  public:
   /// Makes an empty object.
@@ -51,6 +52,15 @@ class [[nodiscard]] loop_memory {
       loop_->give_back_memory(context_, *memory_);
     else
       delete memory_;
+  }
+  /// Frees the memory at once, and leaves this object empty. No request in progress may use it.
+  void free() noexcept {
+    detail::kept_memory* const freed = std::exchange(memory_, nullptr);
+    if (freed == nullptr) return;
+    if (loop_ != nullptr)
+      loop_->free_memory(context_, *freed);
+    else
+      delete freed;
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return memory_ != nullptr; }

@@ -23,7 +23,8 @@ class call_step : public detail::async_step<call_step> {
   call_step(detail::pending_calls& of, const detail::message_parts& parts) noexcept
       : calls_{&of}, parts_{parts} {}
 
-  /// Fails with ETIMEDOUT if the reply has not arrived after a time. A later reply is dropped.
+  /// Fails with ETIMEDOUT if the reply has not arrived after a time. A later reply is dropped. A
+  /// request that is being sent is sent first, because its memory is in use.
   [[nodiscard]] call_step within(timeout limit) && noexcept {
     limit_ = limit;
     return std::move(*this);

@@ -321,7 +321,8 @@ class remote_ring {
       if (policy.failed()) return;
       const std::uint32_t distance =
           is_bytes ? (options.slot_size + line - 1) / line * line : options.slot_size;
-      end_ = detail::make_ring_end<detail::ring_reader>(of.link(), policy, options, distance);
+      end_ = detail::make_ring_end<detail::ring_reader>(of.link(), policy, options, distance,
+                                                        is_bytes);
     }
 
     [[nodiscard]] explicit operator bool() const noexcept { return !end_.empty(); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -96,8 +97,8 @@ struct ring_description {
     return bytes;
   }
   /// Decodes the bytes that the reader sent. Fails with EPROTO if they describe no ring, and with
-  /// EACCES if its memory cannot be written. A writer has as much memory as the ring, and 8 bytes
-  /// for each slot. Fails with EMSGSIZE if that exceeds 64 MiB.
+  /// EACCES if its memory cannot be written. A writer has as much memory as the ring, and 6 to 10
+  /// bytes for each slot. Fails with EMSGSIZE if that exceeds 64 MiB.
   [[nodiscard]] static constexpr ring_description decode(
       std::span<const std::byte, encoded_size> bytes, on_failure policy = throwing{}) {
     return decode(bytes, std::uint64_t{64} << 20U, policy);
@@ -126,7 +127,8 @@ struct ring_description {
                     [&](failure_description& description) { description.explain(defect); });
       return {};
     }
-    const std::uint64_t needed = whole + std::uint64_t{read.slots} * 8;
+    const std::uint64_t needed = whole + std::uint64_t{read.slots} * sizeof(std::uint16_t) +
+                                 std::uint64_t{std::bit_ceil(read.slots)} * sizeof(std::uint32_t);
     if (needed > most_bytes) {
       policy.report(EMSGSIZE, "ring_description::decode", [&](failure_description& description) {
         description.explain("the ring of the peer needs {} bytes here, the limit is {}",

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "cm/async_side.hpp"
 #include "cm/channel_ends.hpp"
 #include "cm/child_process.hpp"
+#include "cm/resources.hpp"
 
 using namespace async_test;
 using namespace std::chrono_literals;
@@ -244,4 +246,64 @@ TEST_CASE("Registered memory serves channels over TCP, too", "[ibv_reg_mr]") {
         co_await client.close();
       });
   CHECK(is_intact);
+}
+
+TEST_CASE(
+    "The memory of a channel's frames is freed although another connection waits for its peer",
+    "[optional][ibv_dereg_mr]") {
+  if (on_iwarp()) {
+    SUCCEED("siw ends a connection whose peer has no receive");
+    tell_skip("messages", "siw ends a connection whose peer has no receive");
+    return;
+  }
+  const auto regions = [] {
+    const std::string all = rdma_objects();
+    const auto at = all.find(" mr ");
+    REQUIRE(at != std::string::npos);
+    return std::stoi(all.substr(at + 4));
+  };
+  channel_test::both_ends here;
+  async::listener plain{here.loop, every_address()};
+  async::connection_options one_receive = small;
+  one_receive.receives = 1;
+  bool is_over = false;
+  int before = 0;
+  int after = 0;
+  here.loop.spawn([&]() -> async::task<> {
+    async::connection busy = co_await plain.accept(one_receive);
+    const async::message held = co_await busy.next();
+    while (!is_over) co_await async::sleep_for(here.loop, 1ms);
+  });
+  here.loop.spawn([&]() -> async::task<> {
+    async::connection waiting =
+        co_await async::connect(here.loop, device_address(plain.port()), small);
+    const text_memory memory{waiting, "hello"};
+    co_await waiting.send(memory.region.buffer());
+    bool has_ended = false;
+    here.loop.spawn([&]() -> async::task<> {
+      std::error_code why;
+      co_await waiting.send(memory.region.buffer()).report_to(why);
+      has_ended = true;
+    });
+    before = regions();
+    for (int each = 0; each < 5; ++each) {
+      here.loop.spawn([&]() -> async::task<> {
+        messages::channel accepted = co_await here.listener.accept();
+        co_await accepted.close();
+      });
+      messages::channel connected =
+          co_await messages::connect(here.loop, here.address(), here.client_options);
+      co_await connected.close();
+    }
+    while (here.loop.connections() > 2) co_await async::sleep_for(here.loop, 1ms);
+    co_await async::sleep_for(here.loop, 1ms);
+    after = regions();
+    CHECK_FALSE(has_ended);
+    is_over = true;
+    waiting.cancel();
+    while (!has_ended) co_await async::sleep_for(here.loop, 1ms);
+  });
+  here.loop.run();
+  CHECK(before > 0);
+  CHECK(after == before);
 }

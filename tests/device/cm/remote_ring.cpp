@@ -324,8 +324,9 @@ TEST_CASE("The ends of a ring report why they cannot be made, or used") {
         const remote_ring<std::byte>::writer out{server, ring};
         CHECK(out.claim(sizeof(record) + 1, why).empty());
         CHECK(why.code() == std::errc::message_size);
-        for (int each = 0; each < 4; ++each) CHECK(out.claim(0, why).data() != nullptr);
-        CHECK(out.claim(0, why).data() == nullptr);
+        for (int each = 0; each < 4; ++each)
+          CHECK(out.claim(sizeof(record), why).data() != nullptr);
+        CHECK(out.claim(sizeof(record), why).data() == nullptr);
         CHECK(why.code() == std::errc::no_buffer_space);
         CHECK(std::string_view{why.what()}.find("4 are claimed") != std::string_view::npos);
         co_await out.room(5).report_to(why);
@@ -616,7 +617,8 @@ TEST_CASE("Frames of a hostile writer are refused with a sentence", "[ibv_post_r
       attack{"a slot that the ring does not have", frame(2, {0xffffff, length}, 2)},
       attack{"a slot that it does not have", frame(2, {1, length, 1, length}, 2)},
       attack{"an earlier use of a slot", frame(2, {0x01000000, length}, 2)},
-      attack{"longer than a slot", frame(2, {0, length + 1}, 2)},
+      attack{"another length", frame(2, {0, length + 1}, 2)},
+      attack{"another length", frame(2, {0, length - 1}, 2)},
       attack{"no frame of a ring", frame(2, std::vector<std::uint32_t>(10), 1)},
       attack{"no frame of a ring", frame(5, {0, length}, 2)},
       attack{"no frame of a ring", frame(2, {})},
@@ -655,10 +657,10 @@ TEST_CASE("Writes of a hostile writer are refused with a sentence", "[optional][
     std::uint32_t number;
     std::uint32_t length;
   };
-  for (const attack each :
-       {attack{"a slot that the ring does not have", 4, 8},
-        attack{"a slot that it does not have", 1, 8},
-        attack{"an earlier use of a slot", 0x01000000, 8}, attack{"longer than a slot", 0, 64}}) {
+  for (const attack each : {attack{"a slot that the ring does not have", 4, sizeof(record)},
+                            attack{"a slot that it does not have", 1, sizeof(record)},
+                            attack{"an earlier use of a slot", 0x01000000, sizeof(record)},
+                            attack{"another length", 0, 64}, attack{"another length", 0, 8}}) {
     CAPTURE(each.sentence);
     both_sides both;
     failure why;
@@ -778,10 +780,19 @@ TEST_CASE("A description of a ring that needs more memory than allowed is refuse
   static_cast<void>(ring_description::decode(large.encode(), why));
   CHECK(why.code() == std::errc::message_size);
   const std::string text{why.what()};
-  CHECK(text.find("needs 67141632 bytes here, the limit is 67108864") != std::string::npos);
+  CHECK(text.find("needs 67133440 bytes here, the limit is 67108864") != std::string::npos);
   CHECK(ring_description::decode(large.encode(), std::uint64_t{65} << 20U) == large);
-  CHECK(ring_description::decode(large.encode(), std::uint64_t{67'141'632}) == large);
+  CHECK(ring_description::decode(large.encode(), std::uint64_t{67'133'440}) == large);
   std::error_code code;
-  static_cast<void>(ring_description::decode(large.encode(), std::uint64_t{67'141'631}, code));
+  static_cast<void>(ring_description::decode(large.encode(), std::uint64_t{67'133'439}, code));
+  CHECK(code == std::errc::message_size);
+  // The queue of slots has room for a power of two.
+  ring_description many = large;
+  many.slots = (1U << 22U) + 1;
+  many.slot_size = many.distance = 1;
+  many.memory = {adopt, 0x1000, many.slots, static_cast<rkey>(7)};
+  constexpr std::uint64_t needed = 3 * ((1U << 22U) + 1) + (4U << 23U);
+  CHECK(ring_description::decode(many.encode(), needed) == many);
+  static_cast<void>(ring_description::decode(many.encode(), needed - 1, code));
   CHECK(code == std::errc::message_size);
 }

@@ -190,6 +190,12 @@ TEST_CASE_METHOD(hosts, "the explanation quotes printable private data of a reje
   const std::string rejected = "the peer rejected the connection: the peer's program refused";
   CHECK(explanation_of("the table is full") == rejected + ": \"the table is full\"");
   CHECK(explanation_of("\x1b[2J") == rejected);
+  // Such characters have two bytes in UTF-8, and one in other encodings.
+  CHECK(explanation_of("\xc2\x9b"
+                       "2J") == rejected);
+  CHECK(explanation_of("wait\x9b"
+                       "2J") == rejected);
+  CHECK(explanation_of("\xc3\x80 la carte") == rejected + ": \"\xc3\x80 la carte\"");
   CHECK(explanation_of("") ==
         "the peer rejected the connection: possible causes: its program refused or ended, or "
         "listens on "

@@ -61,6 +61,8 @@ class memory_keeper {
                                  access_rights rights, on_failure policy);
   /// The object of the program that refers to a memory has gone. The links are those of the loop.
   void give_back(kept_memory& memory, std::span<const std::unique_ptr<link>> links) noexcept;
+  /// The same for a memory that no device uses, which is freed.
+  void free(const kept_memory& memory) noexcept;
   /// Frees what no link uses any more: each link has been without requests in progress since.
   /// Returns false if memory that was given back is left.
   bool free_unused(std::span<const std::unique_ptr<link>> links) noexcept;

@@ -2,6 +2,7 @@
 // The blocks that the connections of one device share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -34,9 +35,13 @@ class shared_receives {
   void add(qp_number number, link& of) { links_.emplace(static_cast<std::uint32_t>(number), &of); }
   void remove(qp_number number) noexcept { links_.erase(static_cast<std::uint32_t>(number)); }
 
-  post_result post(receive_block& block) const noexcept { return queue_.post(block.request); }
+  /// Posts the block of a message that a link has done with.
+  post_result take_back(receive_block& block) noexcept {
+    --held_;
+    return post(block);
+  }
   /// Returns true if messages of connections have every block.
-  [[nodiscard]] bool is_exhausted() const noexcept;
+  [[nodiscard]] bool is_exhausted() const noexcept { return held_ >= blocks_.size(); }
 
  private:
   struct shared_block : receive_block {
@@ -46,11 +51,14 @@ class shared_receives {
   };
 
   static void complete(async::operation& which, const completion& each);
+  post_result post(receive_block& block) const noexcept { return queue_.post(block.request); }
 
   std::shared_ptr<receive_loans> loans_;
   block_memory memory_;
   std::vector<shared_block> blocks_;
   std::unordered_map<std::uint32_t, link*> links_;
+  /// Number of blocks with messages of links.
+  std::size_t held_ = 0;
   completion_reservation reservation_;
   shared_receive_queue queue_;
 };

@@ -255,6 +255,12 @@ ADVERB_FUNC void device_loop::give_back_memory(context_ref context,
   has_memory_to_free_ = true;
 }
 
+ADVERB_FUNC void device_loop::free_memory(context_ref context,
+                                          const detail::kept_memory& memory) noexcept {
+  std::error_code none;
+  if (detail::loop_device* const device = devices_.of(context, none)) device->memory.free(memory);
+}
+
 ADVERB_FUNC void device_loop::lose(const detail::loop_device& removed) noexcept {
   for (const auto& each : links_)
     if (&each->device() == &removed) each->close(ENODEV);

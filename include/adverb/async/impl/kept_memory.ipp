@@ -43,6 +43,10 @@ ADVERB_FUNC void memory_keeper::give_back(kept_memory& memory,
   note_idle(links);
 }
 
+ADVERB_FUNC void memory_keeper::free(const kept_memory& memory) noexcept {
+  std::erase_if(all_, [&](const auto& each) { return each.get() == &memory; });
+}
+
 ADVERB_FUNC bool memory_keeper::free_unused(std::span<const std::unique_ptr<link>> links) noexcept {
   const std::uint64_t idle_at = note_idle(links);
   bool is_any_left = false;

@@ -35,7 +35,7 @@ ADVERB_FUNC link::link(async::device_loop& loop, loop_device& device,
 ADVERB_FUNC link::~link() {
   while (receive_block* const first = shared_ != nullptr ? inbox_.take() : nullptr) {
     inbox_.give_back(*first);
-    static_cast<void>(shared_->post(*first));
+    static_cast<void>(shared_->take_back(*first));
   }
 }
 
@@ -232,7 +232,7 @@ ADVERB_FUNC void link::note_failed_pair() noexcept {
 
 ADVERB_FUNC void link::return_block(receive_block& block) noexcept {
   if (shared_ != nullptr) {
-    const post_result posted = shared_->post(block);
+    const post_result posted = shared_->take_back(block);
     if (!posted) close(posted.code().value());
   }
   // The link may wait for this message to be destroyed.

@@ -21,12 +21,6 @@ ADVERB_FUNC shared_receives::shared_receives(protection_domain_ref domain,
   }
 }
 
-ADVERB_FUNC bool shared_receives::is_exhausted() const noexcept {
-  std::size_t taken = 0;
-  for (const auto& [number, of] : links_) taken += of->inbox().size();
-  return taken >= blocks_.size();
-}
-
 ADVERB_FUNC void shared_receives::complete(async::operation& which, const completion& each) {
   auto& block = static_cast<shared_block&>(which);
   shared_receives& pool = *block.pool;
@@ -34,6 +28,7 @@ ADVERB_FUNC void shared_receives::complete(async::operation& which, const comple
   const bool succeeded = each.status() == completion_status::success;
   if (found != pool.links_.end() && succeeded) [[likely]] {
     block.owner = found->second;
+    ++pool.held_;
     return block.owner->arrive(block, each);
   }
   static_cast<void>(pool.post(block));

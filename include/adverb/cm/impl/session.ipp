@@ -98,8 +98,14 @@ ADVERB_FUNC bool has_words(std::span<const std::byte> private_data) noexcept {
 ADVERB_FUNC void put_words(text_writer& writer, const cm::private_data& said) {
   const std::optional<std::string_view> words = said.text();
   if (!words) return;
-  for (const char each : *words)
-    if (static_cast<unsigned char>(each) < ' ' || each == '\x7f') return;
+  // Control characters, of which some have two bytes in UTF-8, could be commands to a terminal.
+  unsigned char before = 0;
+  for (const char each : *words) {
+    const auto byte = static_cast<unsigned char>(each);
+    const bool is_second = byte >= 0x80 && byte < 0xa0 && (before < 0x80 || before == 0xc2);
+    if (byte < ' ' || byte == 0x7f || is_second) return;
+    before = byte;
+  }
   writer.put(": \"").put(*words).put("\"");
 }
 

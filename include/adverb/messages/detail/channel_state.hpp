@@ -124,7 +124,8 @@ class channel_state {
   /// The slots that messages leave to other frames.
   static constexpr std::uint32_t reserved_slots = 2;
 
-  ~channel_state() = default;
+  /// Each frame in progress has a reference, so no device uses the memory of frames any more.
+  ~channel_state() { memory_.free(); }
 
   // Frames of the peer.
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
+#include <adverb/messages/detail/handshake.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -57,7 +59,21 @@ class session_table {
   /// The sessions that have ended in order and are remembered.
   static constexpr std::size_t most_finished = 1024;
 
-  std::unordered_map<std::uint64_t, resumable_carrier*> channels_;
+  /// Peers choose the numbers. They must not choose those of one bucket.
+  struct hash {
+    [[nodiscard]] std::size_t operator()(std::uint64_t session) const noexcept {
+      std::uint64_t mixed = (session ^ seed) * 0xff51'afd7'ed55'8ccdU;
+      mixed = (mixed ^ (mixed >> 32U)) * 0xc4ce'b9fe'1a85'ec53U;
+      return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
+    }
+    std::uint64_t seed;
+  };
+
+  std::unordered_map<std::uint64_t, resumable_carrier*, hash> channels_{
+      0, hash{[] {
+        std::error_code none;
+        return handshake::new_session(none);
+      }()}};
   std::vector<std::uint64_t> finished_;
   /// The place of the session that is forgotten next, if there is no other.
   std::size_t oldest_ = 0;

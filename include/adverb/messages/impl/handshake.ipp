@@ -8,6 +8,7 @@
 
 #include <sys/random.h>
 
+#include <adverb/async/detail/heartbeat.hpp>
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/messages/detail/handshake.hpp>
@@ -76,6 +77,8 @@ ADVERB_FUNC cm::private_data handshake::encode() const {
 ADVERB_FUNC std::optional<handshake> handshake::decode(const cm::private_data& data) noexcept {
   // InfiniBand pads the private data.
   if (data.bytes().size() < encoded_size) return std::nullopt;
+  // A channel finds a dead peer by its frames, and takes no heartbeats.
+  if (heartbeat_offer::of(data)) return std::nullopt;
   const auto bytes = data.bytes().first<encoded_size>();
   if (load_little_endian<0, std::uint32_t>(bytes) != handshake_mark) return std::nullopt;
   const std::uint32_t flags = load_little_endian<6, std::uint16_t>(bytes);

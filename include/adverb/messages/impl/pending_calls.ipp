@@ -136,9 +136,11 @@ ADVERB_FUNC void pending_call::forget() noexcept {
 
 ADVERB_FUNC void pending_call::complete(messages::incoming&& reply) {
   reply_ = std::move(reply);
-  // The request may still be on its way, and the time ends with the reply.
+  // The request may still be on its way, and the time ends with the reply. A peer that replies to a
+  // request which it has not taken gets it no more.
   timer_.stop();
   forget();
+  if (is_sending_ && give_up()) is_sending_ = false;
   finish_if_sent();
 }
 

@@ -126,8 +126,9 @@ class ring_end {
 /// The reader's end of a ring.
 class ring_reader final : public ring_end {
  public:
+  /// Entries of any length up to that of a slot are `of_bytes`; others have that length.
   ring_reader(ring_port& of, reliable_link& link, const ring_options& options,
-              std::uint32_t distance, on_failure policy);
+              std::uint32_t distance, bool of_bytes, on_failure policy);
 
   [[nodiscard]] ring_reader_slots& slots() noexcept { return slots_; }
   [[nodiscard]] const ring_description& description() const noexcept { return description_; }
@@ -157,8 +158,8 @@ class ring_reader final : public ring_end {
   // For the port.
 
   [[nodiscard]] ring_violation arrive(ring_place at, std::uint32_t length) noexcept {
-    if (length > description_.slot_size) [[unlikely]]
-      return ring_violation::too_long;
+    if (length - shortest_ > longer_) [[unlikely]]
+      return ring_violation::wrong_length;
     return slots_.arrive(at, length);
   }
   /// Has those that wait take the entries that have arrived.
@@ -189,6 +190,9 @@ class ring_reader final : public ring_end {
   async::loop_memory memory_;
   std::byte* bytes_ = nullptr;
   ring_description description_;
+  /// The length of the shortest entry, and what the longest has more.
+  std::uint32_t shortest_ = 0;
+  std::uint32_t longer_ = 0;
 };
 
 /// A batch of writes, and over iWARP the notice behind them.

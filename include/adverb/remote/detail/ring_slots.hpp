@@ -44,7 +44,7 @@ enum class ring_violation : std::uint8_t {
   /// The slot has been used since.
   old_generation,
   after_end,
-  too_long,
+  wrong_length,
   malformed_frame,
   no_ring,
 };

@@ -33,7 +33,7 @@ ADVERB_FUNC void ring_end::resume_waiters() noexcept {
 
 ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
                                      const ring_options& options, std::uint32_t distance,
-                                     on_failure policy)
+                                     bool of_bytes, on_failure policy)
     : ring_end{of, link.loop()},
       slots_{options.slots, ring_sizes::freed_at_once(options.slots)},
       memory_{link.loop(), link.device().context, std::size_t{options.slots} * distance,
@@ -44,6 +44,8 @@ ADVERB_FUNC ring_reader::ring_reader(ring_port& of, reliable_link& link,
                   .slot_size = options.slot_size,
                   .distance = distance,
                   .memory = memory_.region().remote_writable()};
+  shortest_ = of_bytes ? 0 : options.slot_size;
+  longer_ = options.slot_size - shortest_;
   of.add(*this, ring_sizes::reader_receives(options.slots), policy);
 }
 

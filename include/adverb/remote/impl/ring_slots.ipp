@@ -12,7 +12,7 @@ ADVERB_FUNC std::string_view describe(ring_violation violated) noexcept {
     case ring_violation::foreign_slot: return "it named a slot that it does not have";
     case ring_violation::old_generation: return "it named an earlier use of a slot";
     case ring_violation::after_end: return "an entry follows the end";
-    case ring_violation::too_long: return "an entry is longer than a slot";
+    case ring_violation::wrong_length: return "an entry has another length than its slot allows";
     case ring_violation::malformed_frame:
       return "a message is no frame of a ring: from the first next or claim on, the messages of a "
              "connection belong to its rings";
