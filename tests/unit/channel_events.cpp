@@ -41,6 +41,17 @@ void finish(async::event_loop& loop, fake_end& which) {
   run_for(loop, 0ms);
 }
 
+/// The peer replies with five bytes to the first call of a channel.
+void reply_to_first_call(fake_carrier& at) {
+  std::array<std::byte, detail::message_frame::tag_size> tag{};
+  detail::store_little_endian<0, std::uint64_t>(tag, (std::uint64_t{1} << 32U) | detail::reply_bit);
+  std::vector<std::byte> body(tag.begin(), tag.end());
+  body.resize(body.size() + 5);
+  at.arrive(
+      {.type = frame_type::data, .flags = detail::message_frame::tagged, .length = 5, .granted = 9},
+      body);
+}
+
 /// Closes a channel in a task of its own.
 async::task<> close_in_task(const messages::channel& which, failure& why, bool& is_finished) {
   co_await which.close().report_to(why);
@@ -203,13 +214,7 @@ TEST_CASE("A call whose reply came in time succeeds, although its request is sen
     const messages::reply got = co_await (*ask)(memory.buffer()).within(30ms).report_to(why);
     size = got.size();
   });
-  std::array<std::byte, detail::message_frame::tag_size> tag{};
-  detail::store_little_endian<0, std::uint64_t>(tag, (std::uint64_t{1} << 32U) | detail::reply_bit);
-  std::vector<std::byte> body(tag.begin(), tag.end());
-  body.resize(body.size() + 5);
-  end.carrier().arrive(
-      {.type = frame_type::data, .flags = detail::message_frame::tagged, .length = 5, .granted = 9},
-      body);
+  reply_to_first_call(end.carrier());
   run_for(loop, 60ms);
   end.carrier().complete();
   run_for(loop, 0ms);
@@ -232,13 +237,7 @@ TEST_CASE("A call whose peer replies and does not take the long request ends wit
   });
   end.carrier().complete();
   CHECK(end.carrier().count(frame_type::offer) == 1);
-  std::array<std::byte, detail::message_frame::tag_size> tag{};
-  detail::store_little_endian<0, std::uint64_t>(tag, (std::uint64_t{1} << 32U) | detail::reply_bit);
-  std::vector<std::byte> body(tag.begin(), tag.end());
-  body.resize(body.size() + 5);
-  end.carrier().arrive(
-      {.type = frame_type::data, .flags = detail::message_frame::tagged, .length = 5, .granted = 9},
-      body);
+  reply_to_first_call(end.carrier());
   run_for(loop, 0ms);
   CHECK(is_finished);
   CHECK_FALSE(why);

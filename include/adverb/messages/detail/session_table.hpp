@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
@@ -64,7 +65,7 @@ class session_table {
     [[nodiscard]] std::size_t operator()(std::uint64_t session) const noexcept {
       std::uint64_t mixed = (session ^ seed) * 0xff51'afd7'ed55'8ccdU;
       mixed = (mixed ^ (mixed >> 32U)) * 0xc4ce'b9fe'1a85'ec53U;
-      return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
+      return std::hash<std::uint64_t>{}(mixed ^ (mixed >> 32U));
     }
     std::uint64_t seed;
   };
