@@ -1,5 +1,5 @@
-# Included by the CMake package that Conan generates, behind adverb-loader.cmake. Conan ignores the names after COMPONENTS: the component
-# NAME is found if the target adverb::NAME exists.
+# Included by the CMake package that Conan generates, behind adverb-loader.cmake. Conan ignores the names after
+# COMPONENTS: the component NAME is found if the target adverb::NAME exists.
 foreach(adverb_component IN LISTS adverb_FIND_COMPONENTS)
   set(adverb_${adverb_component}_FOUND FALSE)
   if(TARGET adverb::${adverb_component})

@@ -42,8 +42,6 @@ class inbox {
     --count_;
   }
 
-  /// Returns the number of messages that have arrived and are not destroyed.
-  [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] async::waiter_list& waiters() noexcept { return waiters_; }
   /// Returns the number of messages that the program holds.
@@ -56,6 +54,7 @@ class inbox {
  private:
   receive_block* first_ = nullptr;
   receive_block* last_ = nullptr;
+  /// The number of messages that have arrived and are not destroyed.
   std::uint32_t count_ = 0;
   async::waiter_list waiters_;
 };
