@@ -26,9 +26,11 @@ for client in "${clients[@]}"; do
   wait "$client" || problem="a client failed"
 done
 verdict "four clients beside others that are killed" "$problem"
+# This client is killed when records of it have arrived.
+: >before
 "$programs/log_shipping" "$host" --generate 1000000 >/dev/null 2>&1 &
 client=$!
-pause 0.5
+until [[ all.log -nt before ]] || ! kill -0 "$client" 2>/dev/null; do pause 0.02; done
 kill -KILL "$client"
 wait "$client" 2>/dev/null
 wait_for_line server '^the log ended after [1-9][0-9]* records: ' "${processes[server]}"

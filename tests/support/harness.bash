@@ -28,14 +28,16 @@ verdict() {
   fi
   failed=$((failed + 1))
   printf 'FAILED: %s: %s\n' "$1" "$2"
-  local output
+  local output name lines
   for output in "$scratch"/*.out; do
-    sed "s/^/  $(basename "$output" .out): /" "$output"
+    name=${output##*/}
+    mapfile -t lines <"$output"
+    if ((${#lines[@]})); then printf "  ${name%.out}: %s\n" "${lines[@]}"; fi
   done
 }
 
 # If a program waits for ever, support/each_script ends this script.
-trap 'verdict "the case after $passed" "no end"; finish' TERM
+trap 'verdict "the case after $passed" "no end in line ${BASH_LINENO[*]}"; jobs -l; finish' TERM
 
 # The end of every test.
 finish() {
