@@ -15,6 +15,7 @@
 #include <adverb/adverb.hpp>
 #include <adverb/messages.hpp>
 
+#include "common/patience.hpp"
 #include "common/printable.hpp"
 #include "file_transfer/messages.hpp"
 
@@ -115,7 +116,7 @@ class conversation {
 /// The conversation to which Ctrl-C is reported.
 using open_conversation = std::shared_ptr<conversation>;
 
-/// Runs the task of a side. After Ctrl-C the peer has two seconds to take the reason.
+/// Runs the task of a side. After Ctrl-C the peer has ten seconds to take the reason.
 inline void run_until_interrupted(async::event_loop& loop, open_conversation& open,
                                   async::task<> task) {
   bool has_ended = false;
@@ -134,7 +135,7 @@ inline void run_until_interrupted(async::event_loop& loop, open_conversation& op
         loop.stop();
       });
     loop.spawn([&]() -> async::task<> {
-      if (open) co_await async::sleep_for(loop, std::chrono::seconds{2});
+      if (open) co_await async::sleep_for(loop, examples::patience);
       loop.stop();
     });
     loop.run();

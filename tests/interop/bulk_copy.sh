@@ -40,13 +40,17 @@ refuses "no folder" 1 'the receiver refused: cannot create nowhere/into.part: No
 ends "no folder" 1 '^bulk_copy: cannot create nowhere/into.part: No such file'
 
 truncate -s 200000000 large
-# under_way OPTION…: a copy of which some has arrived.
+# under_way: a copy of which some has arrived. Its receiver is stopped until go_on.
 under_way() {
   rm -f into
   start receiver bulk_copy --into into
   "$programs/bulk_copy" "$host" large >sender.out 2>&1 &
   sender=$!
-  until [[ -s into.part ]]; do pause 0.01; done
+  until [[ -s into.part || -e into ]] || ! kill -0 "$sender" 2>/dev/null; do pause 0.01; done
+  kill -STOP "${processes[receiver]}"
+}
+go_on() {
+  kill -CONT "${processes[receiver]}"
 }
 # leaves_nothing NAME STATUS PATTERN: the sender has ended so, and the receiver has no file.
 leaves_nothing() {
@@ -61,18 +65,22 @@ leaves_nothing() {
 }
 under_way
 kill -INT "$sender"
+go_on
 ends "Ctrl-C at the sender" 1 'ECONNRESET|the sender has withdrawn the message'
 leaves_nothing "Ctrl-C at the sender" 130 ''
 under_way
 kill -INT "${processes[receiver]}"
+go_on
 ends "Ctrl-C at the receiver" 130 '^listening'
 leaves_nothing "Ctrl-C at the receiver" 1 '^bulk_copy: (.*ECONNRESET|work request)'
 under_way
 kill -KILL "$sender"
+go_on
 ends "a sender that is killed" 1 'ECONNRESET'
 leaves_nothing "a sender that is killed" 137 ''
 under_way
 truncate -s 1000 large
+go_on
 ends "a file that shrinks" 1 'ECONNRESET|the sender has withdrawn the message'
 leaves_nothing "a file that shrinks" 1 '^bulk_copy: large shrank while it was sent$'
 

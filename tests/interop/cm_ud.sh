@@ -7,7 +7,7 @@ own_address=${SOFTRDMA_ADDRESS:?"softrdma/run says what the device is like"}
 # datagram_case NAME READY SERVER… -- CLIENT…: both end well. The server listens a moment after it
 # has printed a line that matches.
 datagram_case() {
-  local name=$1 ready=$2 server=() problem='' status=0 try
+  local name=$1 ready=$2 server=() problem='' status=0
   shift 2
   while [[ $1 != -- ]]; do
     server+=("$1")
@@ -19,7 +19,7 @@ datagram_case() {
   "${server[@]}" >"$scratch/server.out" 2>&1 &
   local process=$!
   wait_for_line server "$ready" "$process"
-  for ((try = 0; try < 50; ++try)); do
+  while kill -0 "$process" 2>/dev/null; do
     status=0
     "$@" >"$scratch/client.out" 2>&1 || status=$?
     # Refused, because the server does not listen yet.

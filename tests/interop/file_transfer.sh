@@ -33,11 +33,9 @@ truncate -s "$large" large
 start_sender large
 until_under_way
 kill -KILL "$sender"
+go_on
 end_sender 2>/dev/null
-for ((tries = 0; tries < 200; ++tries)); do
-  if has_line receiver 'large did not arrive'; then break; fi
-  pause 0.05
-done
+wait_for_line receiver 'large did not arrive' "$receiver"
 sender_status=0
 arrives "the files after a sender was killed" of_0 of_5000000 of_1
 send "of_$block"
@@ -60,9 +58,8 @@ arrives "with --force it is overwritten" of_1
 start_receiver --once
 start_sender large
 until_under_way
-kill -STOP "$receiver"
 pause 1
-kill -CONT "$receiver"
+go_on
 end_sender
 end_receiver
 arrives "a receiver that pauses holds up the sender" large

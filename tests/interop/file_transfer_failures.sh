@@ -8,6 +8,7 @@ start_receiver --once
 start_sender large
 until_under_way
 truncate -s 2000000 large
+go_on
 end_sender
 end_receiver
 failed_with "a file that shrinks" 'large shrank while it was sent' \
@@ -18,6 +19,7 @@ start_receiver --once
 start_sender large
 until_under_way
 echo more >>large
+go_on
 end_sender
 end_receiver
 failed_with "a file that grows" 'large grew while it was sent' \
@@ -29,6 +31,7 @@ for end in sender receiver; do
   start_sender large
   until_under_way
   kill -INT "${!end}"
+  go_on
   end_sender
   end_receiver
   if [[ $end == sender ]]; then
@@ -51,6 +54,7 @@ start_receiver --once
 start_sender large
 until_under_way
 prlimit --pid "$receiver" --fsize=3000000
+go_on
 end_sender
 end_receiver
 failed_with "a write that fails" 'the receiver gave up: cannot write large: File too large' \

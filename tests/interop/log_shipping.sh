@@ -26,7 +26,8 @@ for client in "${clients[@]}"; do
   wait "$client" || problem="a client failed"
 done
 verdict "four clients beside others that are killed" "$problem"
-# This client is killed when records of it have arrived.
+# This client is killed when records of it have arrived, those of the others being written.
+until (($(grep -cE '^[0-9]+ records, ' "$scratch/server.out") >= 7)); do pause 0.05; done
 : >before
 "$programs/log_shipping" "$host" --generate 1000000 >/dev/null 2>&1 &
 client=$!
@@ -53,6 +54,8 @@ for delay in 0.02 0.1 0.3; do
   problem=''
   wait "$client" 2>/dev/null || status=$?
   [[ $status -eq 1 ]] || problem="the client ended with $status"
+  # Its port is free when it has ended.
+  wait "${processes[server]}" 2>/dev/null
   verdict "a server that is killed after $delay s" "$problem"
 done
 

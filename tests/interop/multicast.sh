@@ -7,6 +7,7 @@ ours=("$programs/multicast")
 # Its sender comes at the end of this test.
 "${ours[@]}" -m 239.9.9.9 -n 1 >"$scratch/late" 2>&1 &
 late=$!
+until [[ $(<"$scratch/late") == *listening* ]] || ! kill -0 "$late"; do pause 0.05; done
 
 group_case "ours sends to ours" '^listening' 1 "${ours[@]}" -- "${ours[@]}" -s
 prints receiver1 "^message of 100 bytes from ::ffff:$own_address qp 0x[0-9a-f]+$"

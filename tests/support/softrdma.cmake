@@ -17,7 +17,7 @@ foreach(name IN LISTS names)
   adverb_add_guest_test(softrdma ${name} "${softrdma_test}" ${name})
   # Some make a guest, or soft-iWARP, from scratch. Some give a guest a second or two, or start
   # several: nothing runs beside them.
-  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE)
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE)
   if(name STREQUAL "iwarp_device_is_active")
     set_tests_properties(${adverb_test} PROPERTIES LABELS "softrdma;iwarp")
   elseif(name IN_LIST basics)

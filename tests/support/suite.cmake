@@ -162,7 +162,7 @@ endfunction()
 # $ADVERB_PROGRAMS. The scripts behind "--" run beside the others.
 function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
-    ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
+    ${folder} "${kind}" --timeout 2400 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
   set(guest ${adverb_test})
   set_property(TEST ${guest} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
   list(REMOVE_ITEM ARGN "--")

@@ -48,16 +48,22 @@ contents() {
   ls -A "$folder"
 }
 
-# until_under_way: until the receiver has written some of a file. Starts no process, which would take
-# as long as sending it.
+# until_under_way: until the receiver has written some of a file. Stops it then, so that the transfer is
+# under way until go_on. Starts no process, which would take as long as sending it.
 until_under_way() {
   local file
   while kill -0 "$sender" 2>/dev/null; do
     for file in "$folder"/.file_transfer.*; do
-      if [[ -s $file ]]; then return; fi
+      if [[ -s $file ]]; then
+        kill -STOP "$receiver"
+        return
+      fi
     done
     pause 0.005
   done
+}
+go_on() {
+  kill -CONT "$receiver" 2>/dev/null
 }
 
 # failed_with NAME SENDER-PATTERN RECEIVER-PATTERN: both ended with status 1 and their sentence, and

@@ -36,7 +36,7 @@ group_case() {
 mckey_is_heard() {
   local attempt number
   for ((attempt = 0; attempt < 50; ++attempt)); do
-    mckey -m 239.1.2.3 -b "$own_address" -s || return
+    mckey -m 239.1.2.3 -b "$own_address" -s || continue
     for number in "${processes[@]}"; do
       ! kill -0 "$number" 2>/dev/null || continue 2
     done
