@@ -35,7 +35,7 @@ void check_refused(bounded_link& link, const Request& request) {
   const completion refused = next_completion(link.near_end.queue);
   CHECK(refused.id() == 1);
   CHECK(refused.status() == completion_status::remote_access_error);
-  CHECK(link.near_pair.query().state() == qp_state::error);
+  check_fails_soon(link.near_pair);
   check_fails_soon(link.far_pair);
   CHECK(link.memory == decltype(link.memory){});
   CHECK(link.near_end.holds(0, 8, 3));

@@ -42,7 +42,7 @@ class lane : public async::operation {
         domain, {.send_cq = queue, .recv_cq = queue, .max_send_wr = 4, .max_recv_wr = 1});
     auto waiting = initialised(fresh);
     const endpoint itself = waiting.endpoint();
-    pair_ = waiting.connect(itself);
+    pair_ = waiting.connect(itself, unhurried());
   }
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;

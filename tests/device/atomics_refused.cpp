@@ -42,7 +42,7 @@ void check_refused(atomic_link& link, const Request& request, completion_status 
   const completion failed = next_completion(link.near_end.queue);
   CHECK(failed.id() == 1);
   CHECK(failed.status() == expected);
-  CHECK(link.near_pair.query().state() == qp_state::error);
+  check_fails_soon(link.near_pair);
   CHECK(link.there == there);
   CHECK(link.here == std::array<std::uint64_t, 2>{});
 }
@@ -185,7 +185,7 @@ TEST_CASE("A forged unaligned atomic is refused through the extended calls") {
   link.near_pair.extended().post(request.signaled().id(1)).check();
   CHECK(next_completion(link.near_end.queue).status() ==
         completion_status::remote_invalid_request_error);
-  CHECK(link.near_pair.query().state() == qp_state::error);
+  check_fails_soon(link.near_pair);
   CHECK(link.there == std::array<std::uint64_t, 2>{40, 50});
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("A forged unaligned atomic with a wrong rkey is refused by the peer") 
     // The specification leaves open which of the two flaws is found first.
     CHECK((refused.status() == completion_status::remote_access_error ||
            refused.status() == completion_status::remote_invalid_request_error));
-    CHECK(link.near_pair.query().state() == qp_state::error);
+    check_fails_soon(link.near_pair);
     CHECK(link.there == std::array<std::uint64_t, 2>{40, 50});
     CHECK(link.here == std::array<std::uint64_t, 2>{});
   }

@@ -156,7 +156,7 @@ TEST_CASE("One channel serves several queues and names the queue of each event")
         queue_pair<transport::rc>::create(link.domain, {.send_cq = queue, .recv_cq = queue});
     auto waiting = initialised(fresh);
     const endpoint itself = waiting.endpoint();
-    return waiting.connect(itself);
+    return waiting.connect(itself, unhurried());
   };
   const auto on_first = connected(first);
   const auto on_second = connected(second);

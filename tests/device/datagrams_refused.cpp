@@ -26,17 +26,6 @@ struct ud_link : loopback<transport::ud> {
   }
 };
 
-/// An RC pair that sends to a pair of any transport at this device, and gives up soon.
-struct rc_sender : loopback<transport::rc> {
-  [[nodiscard]] static loopback_options<transport::rc> impatient() {
-    loopback_options<transport::rc> options;
-    options.connect.retry_count = 1;
-    options.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);
-    return options;
-  }
-  rc_sender() : loopback{impatient()} {}
-};
-
 }  // namespace
 
 TEST_CASE("A datagram with an address handle of another protection domain fails") {
@@ -88,7 +77,7 @@ TEST_CASE("Batches of unsignaled datagrams without receives are lost, and the ne
 
 TEST_CASE("A datagram to an RC pair is lost and consumes no receive") {
   ud_link link;
-  rc_sender connected;
+  loopback<transport::rc> connected;
   connected.far_pair.post(receive(connected.far_end.region.slice(0, 64)).id(5)).check();
   datagram_destination wrong = link.far;
   wrong.queue_pair = connected.far_pair.number();
@@ -104,13 +93,16 @@ TEST_CASE("A datagram to an RC pair is lost and consumes no receive") {
 
 TEST_CASE("A message of an RC pair to a UD pair fails after the retries and consumes no receive") {
   ud_link link;
-  rc_sender connected;
+  loopback<transport::rc> connected;
   link.far_pair.post(receive(link.far_end.region.slice(0, 64)).id(4)).check();
   endpoint wrong = connected.far_endpoint;
   wrong.number = link.far_endpoint.number;
   auto fresh = connected.near_pair.reset();
   auto waiting = initialised(fresh);
-  const auto sender = waiting.connect(wrong, rc_sender::impatient().connect);
+  loopback_options<transport::rc> impatient;
+  impatient.connect.retry_count = 1;
+  impatient.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);
+  const auto sender = waiting.connect(wrong, impatient.connect);
   sender.post(send().id(1), write(connected.far_end.remote()).id(2)).check();
   const completion failed = next_completion(connected.near_end.queue);
   CHECK(failed.id() == 1);

@@ -42,7 +42,7 @@ TEST_CASE("A completion queue of the largest size holds as many completions",
   auto fresh = queue_pair<transport::rc>::create(domain, {.cq = queue, .max_send_wr = 1024});
   auto waiting = initialised(fresh);
   const endpoint itself = waiting.endpoint();
-  const auto pair = waiting.connect(itself);
+  const auto pair = waiting.connect(itself, unhurried());
   const auto request =
       write(region.remote<std::byte, access_right::remote_write>().slice(0, 0)).signaled();
   for (std::uint32_t id = 0; id < limit; ++id)
@@ -149,7 +149,7 @@ TEST_CASE("A write of the longest message arrives completely", "[optional]") {
   auto fresh = queue_pair<transport::rc>::create(domain, {.cq = queue});
   auto waiting = initialised(fresh);
   const endpoint itself = waiting.endpoint();
-  const auto pair = waiting.connect(itself);
+  const auto pair = waiting.connect(itself, unhurried());
   pair.post(write(to.remote<std::byte, access_right::remote_write>(), from.slice(0, limit))
                 .signaled())
       .check();

@@ -175,8 +175,8 @@ TEST_CASE("A failed pair can be reset and connected again") {
   auto near_waiting = restarted(link.near_pair);
   auto far_waiting = restarted(link.far_pair);
   const endpoint near_endpoint = near_waiting.endpoint();
-  const auto near_pair = near_waiting.connect(far_waiting.endpoint());
-  const auto far_pair = far_waiting.connect(near_endpoint);
+  const auto near_pair = near_waiting.connect(far_waiting.endpoint(), unhurried());
+  const auto far_pair = far_waiting.connect(near_endpoint, unhurried());
   far_pair.post(receive().id(1)).check();
   near_pair.post(send().signaled().id(2)).check();
   CHECK(next_success(link.near_end.queue).id() == 2);

@@ -201,7 +201,7 @@ TEST_CASE("One channel serves many queues of both engines and names the queue of
     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq = queue});
     auto waiting = initialised(fresh);
     const endpoint itself = waiting.endpoint();
-    pairs.push_back(waiting.connect(itself));
+    pairs.push_back(waiting.connect(itself, unhurried()));
   };
   constexpr std::size_t of_each = 8;
   for (std::size_t index = 0; index < of_each; ++index) {

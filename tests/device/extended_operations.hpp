@@ -33,7 +33,7 @@ class extended_link : public loopback<adverb::transport::rc> {
     post(request.id(1));
     const adverb::completion done = next_completion(near_end.queue);
     CHECK(done.id() == 1);
-    CHECK(near_pair.query().state() == adverb::qp_state::error);
+    check_fails_soon(near_pair);
     return done.status();
   }
 

@@ -226,7 +226,7 @@ TEST_CASE("A send to a peer without a receive fails if there is no retry, and bo
 TEST_CASE("A send succeeds if the peer posts a receive in time") {
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 6;
-  options.connect.rnr_timer = rnr_timer{std::chrono::milliseconds{20}};
+  options.connect.rnr_timer = rnr_timer{std::chrono::milliseconds{490}};
   rc_loopback link{options};
   link.near_pair.post(send().signaled().id(1)).check();
   std::this_thread::sleep_for(std::chrono::milliseconds{30});
@@ -281,7 +281,7 @@ TEST_CASE("Flushes of a pair with two completion queues are in order in each of 
   auto waiting = initialised(fresh);
   waiting.post(receive().id(21), receive().id(22), receive().id(23)).check();
   // The far pair expects another peer, and acknowledges nothing.
-  auto pair = waiting.connect(link.far_endpoint);
+  auto pair = waiting.connect(link.far_endpoint, unhurried());
   pair.post(send().id(11), send().id(12).signaled(), send().id(13)).check();
   const auto failed = pair.error();
   for (std::uint64_t index = 1; index <= 3; ++index) {

@@ -259,7 +259,7 @@ TEST_CASE("A failed bind of type 2 restores the key and leaves the window usable
   auto fresh = queue_pair<transport::rc>::create(
       other, {.send_cq = link.far_end.queue, .recv_cq = link.far_end.queue});
   auto waiting = initialised(fresh);
-  const auto lone = waiting.connect(waiting.endpoint());
+  const auto lone = waiting.connect(waiting.endpoint(), unhurried());
 
   const window granting{link.domain};
   const auto failing = granting.prepare(link.region, 0, 64);

@@ -69,8 +69,8 @@ struct foreign_receives : loopback<transport::rc> {
   endpoint sending_end_ = sending_.endpoint();
 
  public:
-  queue_pair<transport::rc> sender = sending_.connect(receiving_.endpoint());
-  queue_pair<transport::rc> receiver = receiving_.connect(sending_end_);
+  queue_pair<transport::rc> sender = sending_.connect(receiving_.endpoint(), unhurried());
+  queue_pair<transport::rc> receiver = receiving_.connect(sending_end_, unhurried());
 
   /// Receives a message of eight bytes, and returns the status of the receive.
   [[nodiscard]] completion_status received_into(const mutable_buffer& buffer) const {

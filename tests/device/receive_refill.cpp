@@ -49,8 +49,8 @@ TEST_CASE("A refill keeps a queue pair filled from INIT on over five thousand me
   CHECK(receives.fill().accepted() == block_count);
 
   const endpoint near_endpoint = near_waiting.endpoint();
-  const auto near_pair = near_waiting.connect(far_waiting.endpoint());
-  const auto far_pair = far_waiting.connect(near_endpoint);
+  const auto near_pair = near_waiting.connect(far_waiting.endpoint(), unhurried());
+  const auto far_pair = far_waiting.connect(near_endpoint, unhurried());
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
   std::array<completion, 16> batch;

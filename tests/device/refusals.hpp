@@ -3,10 +3,8 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "support.hpp"
@@ -59,16 +57,6 @@ class unjudged_region {
   ibv_mr* region_;
 };
 
-/// Waits until the device has moved a pair to ERR: it may do so just after the completion.
-template <class Pair>
-void check_fails_soon(const Pair& pair) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-  while (pair.query().state() != adverb::qp_state::error) {
-    if (std::chrono::steady_clock::now() > deadline) FAIL("the pair is not in ERR");
-    std::this_thread::yield();
-  }
-}
-
 /// Resets both pairs, whatever state they are in, and connects them again.
 inline void reconnect(loopback<adverb::transport::rc>& link) {
   const auto restarted = [](adverb::queue_pair<adverb::transport::rc>& pair) {
@@ -78,8 +66,8 @@ inline void reconnect(loopback<adverb::transport::rc>& link) {
   auto near_waiting = restarted(link.near_pair);
   auto far_waiting = restarted(link.far_pair);
   const adverb::endpoint near_endpoint = near_waiting.endpoint();
-  link.near_pair = near_waiting.connect(far_waiting.endpoint());
-  link.far_pair = far_waiting.connect(near_endpoint);
+  link.near_pair = near_waiting.connect(far_waiting.endpoint(), unhurried());
+  link.far_pair = far_waiting.connect(near_endpoint, unhurried());
 }
 
 inline void check_traffic(loopback<adverb::transport::rc>& link) {
@@ -123,8 +111,9 @@ class more_pairs {
 
  public:
   adverb::queue_pair<adverb::transport::rc> near_pair =
-      near_waiting_.connect(far_waiting_.endpoint());
-  adverb::queue_pair<adverb::transport::rc> far_pair = far_waiting_.connect(near_endpoint_);
+      near_waiting_.connect(far_waiting_.endpoint(), unhurried());
+  adverb::queue_pair<adverb::transport::rc> far_pair =
+      far_waiting_.connect(near_endpoint_, unhurried());
 
   /// The status of a request of the near pair.
   template <class Request>

@@ -60,7 +60,7 @@ TEST_CASE(
                                                    : refused_buffer_on(link.context);
         CHECK(failed.status() ==
               (wanted == operation::write ? local_status : completion_status::remote_access_error));
-        CHECK(link.near_pair.query().state() == qp_state::error);
+        check_fails_soon(link.near_pair);
         // The peer has seen only requests that were sent.
         if (wanted == operation::write)
           CHECK(link.far_pair.query().state() == qp_state::rts);

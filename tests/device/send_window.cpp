@@ -22,8 +22,8 @@ struct shared_queue {
       auto near_waiting = made(near_queue);
       auto far_waiting = made(far_queue);
       const endpoint near_endpoint = near_waiting.endpoint();
-      near.push_back(near_waiting.connect(far_waiting.endpoint()));
-      far.push_back(far_waiting.connect(near_endpoint));
+      near.push_back(near_waiting.connect(far_waiting.endpoint(), unhurried()));
+      far.push_back(far_waiting.connect(near_endpoint, unhurried()));
     }
   }
 
@@ -233,8 +233,8 @@ TEST_CASE("A window detects a broken connection and restarts after a reset") {
   auto near_waiting = initialised(near_fresh);
   auto far_waiting = initialised(far_fresh);
   const endpoint near_endpoint = near_waiting.endpoint();
-  link.near_pair = near_waiting.connect(far_waiting.endpoint());
-  link.far_pair = far_waiting.connect(near_endpoint);
+  link.near_pair = near_waiting.connect(far_waiting.endpoint(), unhurried());
+  link.far_pair = far_waiting.connect(near_endpoint, unhurried());
   window.restart();
   CHECK(!window.broken());
   for (std::uint64_t id = 1; id <= 8; ++id) window.post(good.id(id)).check();

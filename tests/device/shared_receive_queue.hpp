@@ -56,8 +56,8 @@ class shared_loopback {
       far_pairs.push_back(far_receiving.rts().apply());
     } else {
       const adverb::endpoint near_endpoint = near_waiting.endpoint();
-      near_pairs.push_back(near_waiting.connect(endpoints.back()));
-      far_pairs.push_back(far_waiting.connect(near_endpoint));
+      near_pairs.push_back(near_waiting.connect(endpoints.back(), unhurried<Transport>()));
+      far_pairs.push_back(far_waiting.connect(near_endpoint, unhurried<Transport>()));
     }
   }
 

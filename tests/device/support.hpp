@@ -102,6 +102,26 @@ inline adverb::completion next_success(adverb::completion_queue_ref queue) {
   return found;
 }
 
+/// Waits until the device has moved a pair to ERR: it may do so just after the completion.
+template <class Pair>
+void check_fails_soon(const Pair& pair) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (pair.query().state() != adverb::qp_state::error) {
+    if (std::chrono::steady_clock::now() > deadline) FAIL("the pair is not in ERR");
+    std::this_thread::yield();
+  }
+}
+
+/// Options of connecting for a busy machine, where an acknowledgement may be late: a packet is sent
+/// again after a second. Soft-RoCE counts these times while a message waits for a receive, too.
+template <adverb::transport Transport = adverb::transport::rc>
+[[nodiscard]] adverb::rtr_rts_attributes<Transport> unhurried() {
+  adverb::rtr_rts_attributes<Transport> options;
+  if constexpr (requires { options.acknowledge_timeout; })
+    options.acknowledge_timeout = adverb::acknowledge_timeout::from_code(18);
+  return options;
+}
+
 /// One side of a loopback: its memory, its completions, and the rights that it grants. `Queue` is a
 /// completion queue of either engine.
 template <class Queue>
@@ -144,7 +164,7 @@ struct loopback_options {
                                   .max_recv_sge = 4,
                                   .max_inline_data = 64};
   adverb::access_rights far_grants = every_right;
-  adverb::rtr_rts_attributes<Transport> connect{};
+  adverb::rtr_rts_attributes<Transport> connect = unhurried<Transport>();
   bool with_channels = false;
   adverb::completion_queue_options queue{};
 };

@@ -347,7 +347,7 @@ TEST_CASE("Several threads poll the queues of one channel, and each completion c
     auto fresh = queue_pair<transport::rc>::create(domain, {.cq = each.queue, .max_send_wr = 64});
     auto waiting = initialised(fresh);
     const endpoint itself = waiting.endpoint();
-    each.pair = waiting.connect(itself);
+    each.pair = waiting.connect(itself, unhurried());
     each.queue.request_notification();
   }
   std::atomic<std::uint64_t> taken = 0;

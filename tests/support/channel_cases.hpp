@@ -429,26 +429,31 @@ TEST_CASE("Channels that end at random places lose nothing without notice") {
 TEST_CASE("Offers that the program holds take credits, so that the peer cannot send without end") {
   both_ends both;
   std::size_t arrived = 0;
+  int ended_sends = 0;
   both.run(
       [&](messages::channel& server) -> async::task<> {
         const async::loop_memory memory = server.memory(1000);
         for (int i = 0; i < 12; ++i)
-          both.loop.spawn(
-              [](const messages::channel& by, const async::loop_memory& of) -> async::task<> {
-                std::error_code ended;
-                co_await by.send(of.buffer()).report_to(ended);
-              }(server, memory));
+          both.loop.spawn([](const messages::channel& by, const async::loop_memory& of,
+                             int& count) -> async::task<> {
+            std::error_code ended;
+            co_await by.send(of.buffer()).report_to(ended);
+            ++count;
+          }(server, memory, ended_sends));
+        for (int turn = 0; turn < 10'000 && arrived < 6; ++turn)
+          co_await async::sleep_for(both.loop, 1ms);
+        // A seventh would come, too.
         co_await async::sleep_for(both.loop, 50ms);
         server.cancel();
-        co_await async::sleep_for(both.loop, 50ms);
+        while (ended_sends < 12) co_await async::sleep_for(both.loop, 1ms);
       },
       [&](messages::channel& client) -> async::task<> {
         std::vector<messages::incoming> held;
         for (std::error_code why; !why;) {
           messages::incoming got = co_await client.next().report_to(why);
           if (got) held.push_back(std::move(got));
+          arrived = held.size();
         }
-        arrived = held.size();
       });
   CHECK(arrived == 6);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -173,7 +174,9 @@ TEST_CASE("A message that the program holds stays readable when the link is repl
         const messages::incoming ready = co_await server.next();
         for (int round = 0; round < 3; ++round) {
           break_link(server);
-          co_await async::sleep_for(both.loop, 50ms);
+          const auto resumed = static_cast<std::uint64_t>(round) + 1;
+          while (server.statistics().resumptions < resumed && !server.has_ended())
+            co_await async::sleep_for(both.loop, 1ms);
           co_await server.send(std::string(100, static_cast<char>('p' + round)));
         }
         co_await server.close();
@@ -534,6 +537,7 @@ TEST_CASE("A peer that is silent for longer than dead_after is connected again")
   options.dead_after = 200ms;
   std::promise<std::uint16_t> port;
   std::uint32_t taken = 0;
+  std::atomic<bool> is_taken_for_dead = false;
   std::jthread server{[&] {
     async::event_loop loop;
     messages::listener listener{loop, channel_test::listening_address(), options};
@@ -542,8 +546,11 @@ TEST_CASE("A peer that is silent for longer than dead_after is connected again")
       messages::channel client = co_await listener.accept();
       while (const messages::incoming got = co_await client.next()) {
         if (got.as<std::uint32_t>() == taken) ++taken;
+        if (taken != 3) continue;
         // The loop does not run, so no probe is answered.
-        if (taken == 3) std::this_thread::sleep_for(800ms);
+        const auto limit = std::chrono::steady_clock::now() + 20s;
+        while (!is_taken_for_dead && std::chrono::steady_clock::now() < limit)
+          std::this_thread::sleep_for(1ms);
       }
     });
     loop.run();
@@ -553,10 +560,16 @@ TEST_CASE("A peer that is silent for longer than dead_after is connected again")
   std::uint64_t resumptions = 0;
   loop.spawn([&]() -> async::task<> {
     messages::channel client = co_await messages::connect(loop, address, options);
+    loop.spawn([&]() -> async::task<> {
+      while (!client.why_stalled().starts_with("the link is broken") && !client.has_ended())
+        co_await async::sleep_for(loop, 1ms);
+      is_taken_for_dead = true;
+    });
     for (std::uint32_t i = 0; i < 30; ++i) {
       co_await client.send(i);
       co_await async::sleep_for(loop, 20ms);
     }
+    while (!is_taken_for_dead) co_await async::sleep_for(loop, 1ms);
     resumptions = client.statistics().resumptions;
     co_await client.close();
   });

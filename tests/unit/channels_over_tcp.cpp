@@ -167,6 +167,7 @@ TEST_CASE("The failure of a channel over TCP names its peer, whose address stays
   both_ends here;
   failure why;
   std::string peer;
+  bool has_timed_out = false;
   bool has_ended_before = true;
   bool has_ended = false;
   here.loop.spawn([&]() -> async::task<> {
@@ -175,6 +176,7 @@ TEST_CASE("The failure of a channel over TCP names its peer, whose address stays
         co_await client.next().within(std::chrono::milliseconds{50}).report_to(why);
     CHECK(why.code() == std::errc::timed_out);
     has_ended_before = client.has_ended();
+    has_timed_out = true;
     const messages::incoming none = co_await client.next().report_to(why);
     has_ended = client.has_ended();
     peer = cm::to_text(client.peer_address());
@@ -184,7 +186,7 @@ TEST_CASE("The failure of a channel over TCP names its peer, whose address stays
       const plain_socket rude{here.address()};
       rude.reset_at_end();
       rude.send(greeting());
-      co_await async::sleep_for(here.loop, std::chrono::milliseconds{200});
+      while (!has_timed_out) co_await async::sleep_for(here.loop, 1ms);
     }
   });
   here.loop.run();
@@ -224,10 +226,10 @@ TEST_CASE("A listener over TCP outlasts peers that send nothing, little, or no h
 
 TEST_CASE("A connect over TCP fails with what it has seen") {
   async::event_loop loop;
-  const auto failure_of = [&](std::uint16_t port) {
+  const auto failure_of = [&](std::uint16_t port, timeout limit) {
     std::error_code why;
     messages::channel_options options = few_receives();
-    options.connect_timeout = 100ms;
+    options.connect_timeout = limit;
     loop.spawn([&]() -> async::task<> {
       try {
         const messages::channel none = co_await messages::connect(loop, address_of(port), options);
@@ -239,9 +241,9 @@ TEST_CASE("A connect over TCP fails with what it has seen") {
     return why;
   };
   const silent_listener silent;
-  CHECK(failure_of(silent.port()) == std::errc::connection_refused);
+  CHECK(failure_of(silent.port(), 30s) == std::errc::connection_refused);
   silent.listen();
-  CHECK(failure_of(silent.port()) == std::errc::timed_out);
+  CHECK(failure_of(silent.port(), 100ms) == std::errc::timed_out);
 }
 
 TEST_CASE("Each attempt of a connect has a session of its own") {
@@ -249,7 +251,8 @@ TEST_CASE("Each attempt of a connect has a session of its own") {
   for (const silent_listener& each : silent) each.listen();
   messages::channel_options options = few_receives();
   options.over = messages::network::tcp;
-  options.connect_timeout = 100ms;
+  // Long enough for an attempt to send its handshake on a busy machine.
+  options.connect_timeout = 1s;
   options.resume_within = 1s;
   const std::vector<cm::socket_address> both{address_of(silent[0].port()),
                                              address_of(silent[1].port())};
@@ -351,10 +354,12 @@ TEST_CASE("A program that blocks uses the same channel, and its silence is not i
   options.dead_after = 100ms;
   std::promise<std::uint16_t> port;
   std::jthread server{[&] {
+    // A server that blocks, too: it answers no probe between its waits.
+    messages::channel_options of_server = options;
+    of_server.is_blocking = true;
     async::event_loop loop;
-    messages::listener listener{loop, listening_address(), options};
+    messages::listener listener{loop, listening_address(), of_server};
     port.set_value(listener.port());
-    // A server that blocks, too.
     const messages::channel client = loop.wait(listener.accept());
     while (const messages::incoming got = client.next().wait()) client.send(got.bytes()).wait();
   }};
@@ -428,16 +433,20 @@ TEST_CASE("A message arrives while its sender is busy and runs no loop") {
   messages::channel server;
   loop.spawn([&]() -> async::task<> { server = co_await listener.accept(); });
   std::promise<void> is_sent;
+  std::promise<void> has_come;
   std::jthread busy{[&] {
     const messages::channel client =
         messages::connect("127.0.0.1", listener.port(), few_receives());
     client.send(std::string_view{"before"}).wait();
     is_sent.set_value();
-    std::this_thread::sleep_for(300ms);
+    has_come.get_future().wait();
   }};
   loop.run();
   is_sent.get_future().wait();
-  const messages::incoming got = server.next().within(100ms).wait();
+  failure why;
+  const messages::incoming got = server.next().within(10s).report_to(why).wait();
+  has_come.set_value();
+  CHECK_FALSE(why);
   CHECK(got.text() == "before");
   busy.join();
 }

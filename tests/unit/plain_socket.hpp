@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,13 +50,24 @@ class plain_socket {
     const std::vector<std::byte> bytes = all();
     return {bytes.end() - static_cast<std::ptrdiff_t>(count), bytes.end()};
   }
+  /// Returns the number of bytes that have come and were not read.
+  [[nodiscard]] std::size_t unread() const {
+    int count = 0;
+    static_cast<void>(::ioctl(descriptor_, FIONREAD, &count));
+    return static_cast<std::size_t>(count);
+  }
+  /// Appends the bytes that have come. Returns true at the end of the connection.
+  [[nodiscard]] bool read_to(std::vector<std::byte>& bytes) const {
+    std::array<std::byte, 256> some;
+    ssize_t got = 0;
+    while ((got = ::recv(descriptor_, some.data(), some.size(), MSG_DONTWAIT)) > 0)
+      bytes.insert(bytes.end(), some.begin(), some.begin() + got);
+    return got == 0 || errno != EAGAIN;
+  }
   /// Returns true if the peer has closed the connection.
   [[nodiscard]] bool is_at_end() const {
-    std::array<std::byte, 256> rest;
-    ssize_t got = 0;
-    while ((got = ::recv(descriptor_, rest.data(), rest.size(), MSG_DONTWAIT)) > 0) {
-    }
-    return got == 0 || errno != EAGAIN;
+    std::vector<std::byte> rest;
+    return read_to(rest);
   }
 
  private:

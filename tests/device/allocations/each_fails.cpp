@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory_resource>
@@ -36,7 +37,7 @@ namespace {
 
 /// Waits until as many files and blocks are in use as before: other threads may end later.
 [[nodiscard]] bool settle_to(std::size_t files, std::size_t blocks) {
-  const auto end = std::chrono::steady_clock::now() + 2s;
+  const auto end = std::chrono::steady_clock::now() + 20s;
   while (open_files() != files || blocks_in_use() != blocks) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(1ms);
@@ -84,9 +85,11 @@ void fail_each(const char* name, const Path& path, std::size_t count, std::size_
 }
 
 /// Fails each allocation alone, and then as many as `most` in a row until the program notices.
+/// `settle` waits until other threads of the path hold nothing.
 template <class Path>
 void fail_each_and_more(const char* name, const Path& path,
-                        std::size_t most = without_memory::endless, std::size_t step = 1) {
+                        std::size_t most = without_memory::endless, std::size_t step = 1,
+                        const std::function<void()>& settle = nullptr) {
   // The C libraries and the tables of the library keep some memory for the next time.
   for (int each = 0; each < 2; ++each) {
     outcome first{std::errc::not_enough_memory};
@@ -94,7 +97,8 @@ void fail_each_and_more(const char* name, const Path& path,
     REQUIRE(first.is_whole);
     REQUIRE(no_object_is_left(cm::context_list{}));
   }
-  std::this_thread::sleep_for(100ms);  // Other threads end their connections.
+  if (settle) settle();
+  std::this_thread::sleep_for(100ms);
   const held before;
   fail_each(name, path, 1, step);
   // Exceptions have used their memory, too.
@@ -210,8 +214,10 @@ TEST_CASE("Registered memory fails in order without each allocation in turn", "[
 TEST_CASE("A connection of calls that block fails in order without each allocation in turn",
           "[rdma_connect]") {
   const blocking_server server;
-  fail_each_and_more("connection of calls that block",
-                     [&](outcome& of) { echo_in_calls_that_block(of, server.address()); });
+  fail_each_and_more(
+      "connection of calls that block",
+      [&](outcome& of) { echo_in_calls_that_block(of, server.address()); }, without_memory::endless,
+      1, [&] { server.wait_until_idle(); });
 }
 
 TEST_CASE("A lookup of a name without memory fails with ENOMEM", "[rdma_create_event_channel]") {

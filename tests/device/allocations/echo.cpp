@@ -59,6 +59,19 @@ class steady_state {
   bool was_steady_ = false;
 };
 
+/// Checks that one of a few runs is steady, and that none allocates in that time. On a busy machine
+/// one connection may do all its rounds before another begins.
+template <class Run>
+void check_steady(const Run& run) {
+  bool was_steady = false;
+  for (int runs = 0; runs < 5 && !was_steady; ++runs) {
+    const steady_state state = run();
+    was_steady = state.was_steady();
+    if (was_steady) CHECK(state.count() == 0);
+  }
+  CHECK(was_steady);
+}
+
 async::task<> ask_often(const async::connection& server, steady_state& state) {
   const text_memory memory{server, "hello"};
   for (int round = 1; round <= steady_state::rounds; ++round) {
@@ -122,30 +135,32 @@ TEST_CASE("Echoing tasks allocate nothing", "[ibv_post_send][ibv_get_cq_event]")
   for (const async::waiting way :
        {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
     for (const std::size_t count : {1U, 64U}) {
-      side here{{.waiting = way, .completions = completions_for_many_pairs()}};
-      std::vector<async::connection> servers;
-      steady_state state{count};
-      here.loop.spawn(serve(here, static_cast<int>(count)));
-      for (std::size_t each = 0; each < count; ++each)
-        here.loop.spawn(connect_one(here, servers, count, state));
-      here.loop.run();
-      CHECK(state.was_steady());
-      CHECK(state.count() == 0);
+      check_steady([&] {
+        side here{{.waiting = way, .completions = completions_for_many_pairs()}};
+        std::vector<async::connection> servers;
+        steady_state state{count};
+        here.loop.spawn(serve(here, static_cast<int>(count)));
+        for (std::size_t each = 0; each < count; ++each)
+          here.loop.spawn(connect_one(here, servers, count, state));
+        here.loop.run();
+        return state;
+      });
     }
   }
 }
 
 TEST_CASE("Echoing coroutines of Asio allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
-    net_side here{{.completions = completions_for_many_pairs()}};
-    std::vector<async::connection> servers;
-    steady_state state{count};
-    here.spawn(net_serve(here, static_cast<int>(count)));
-    for (std::size_t each = 0; each < count; ++each)
-      here.spawn(net_connect_one(here, servers, count, state));
-    here.context.run();
-    CHECK(state.was_steady());
-    CHECK(state.count() == 0);
+    check_steady([&] {
+      net_side here{{.completions = completions_for_many_pairs()}};
+      std::vector<async::connection> servers;
+      steady_state state{count};
+      here.spawn(net_serve(here, static_cast<int>(count)));
+      for (std::size_t each = 0; each < count; ++each)
+        here.spawn(net_connect_one(here, servers, count, state));
+      here.context.run();
+      return state;
+    });
   }
 }
 
@@ -190,18 +205,19 @@ TEST_CASE("A send of Asio reuses the memory of the wait before it", "[ibv_post_s
 
 TEST_CASE("Echoing senders allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
-    side here{{.completions = completions_for_many_pairs()}};
-    sender_test::connected ends{here, count};
-    steady_state state{count};
-    std::vector<int> answers(count);
-    sender_test::exchange(here, ends, [&](std::size_t which, const async::message&) {
-      state.note(++answers[which]);
-      return answers[which] < steady_state::rounds;
+    check_steady([&] {
+      side here{{.completions = completions_for_many_pairs()}};
+      sender_test::connected ends{here, count};
+      steady_state state{count};
+      std::vector<int> answers(count);
+      sender_test::exchange(here, ends, [&](std::size_t which, const async::message&) {
+        state.note(++answers[which]);
+        return answers[which] < steady_state::rounds;
+      });
+      ends.passive.clear();
+      here.loop.run();
+      return state;
     });
-    ends.passive.clear();
-    here.loop.run();
-    CHECK(state.was_steady());
-    CHECK(state.count() == 0);
   }
 }
 

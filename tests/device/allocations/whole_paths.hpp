@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -114,7 +115,7 @@ class deadline_of_runs {
   void begin(std::size_t number) {
     const std::scoped_lock now{mutex_};
     number_ = number;
-    until_ = clock::now() + 15s;
+    until_ = clock::now() + 40s;
   }
 
  private:
@@ -136,7 +137,7 @@ class deadline_of_runs {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t number_ = 0;
-  clock::time_point until_ = clock::now() + 15s;
+  clock::time_point until_ = clock::now() + 40s;
   bool is_over_ = false;
   std::jthread thread_{[this] { watch(); }};
 };
@@ -453,19 +454,26 @@ inline void pass_through_stream(outcome& of) {
 class blocking_server {
  public:
   [[nodiscard]] cm::socket_address address() const { return device_address(listener_.port()); }
+  /// Waits until the thread has ended the connection of each peer that has got its answer.
+  void wait_until_idle() const {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!is_idle_ && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+  }
 
  private:
-  void serve(const std::stop_token& stop) const {
+  void serve(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       try {
         serve_one();
       } catch (const error&) {
         // The peer has given up.
       }
+      is_idle_ = true;
     }
   }
-  void serve_one() const {
+  void serve_one() {
     auto request = listener_.next_request(20ms);
+    is_idle_ = false;
     auto ready = request.create_queue_pair({.max_recv_wr = 4});
     std::array<std::byte, 8> bytes{};
     const memory_region region{ready.protection_domain(), bytes, access_right::local_write};
@@ -481,6 +489,7 @@ class blocking_server {
   }
 
   rc_listener listener_ = rc_listener::create(device_address());
+  std::atomic<bool> is_idle_ = true;
   std::jthread thread_{[this](const std::stop_token& stop) { serve(stop); }};
 };
 

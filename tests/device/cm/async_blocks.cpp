@@ -83,7 +83,7 @@ TEST_CASE("A task may destroy the object through which it has waited for a block
       co_await async::sleep_for(of.loop, 10ms);
       other = {};
     });
-    const buffer_lease second = co_await of.blocks.take(2s);
+    const buffer_lease second = co_await of.blocks.take(20s);
     has_second = static_cast<bool>(second);
   });
   of.loop.post([&] { one = {}; });

@@ -65,7 +65,7 @@ async::task<> receive_all(const async::connection& client, received& all) {
 }
 
 constexpr async::connection_options brief{
-    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 200ms};
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 2s};
 
 }  // namespace
 
@@ -203,6 +203,7 @@ TEST_CASE("A stream fails with ECONNRESET if the queue pair is in ERR when the p
 
 TEST_CASE("disconnect succeeds after end_timeout if the peer has confirmed the end",
           "[rdma_disconnect]") {
+  constexpr auto after_end_timeout = 2500ms;
   side here;
   std::error_code passive_end = std::make_error_code(std::errc::io_error);
   std::error_code active_end = passive_end;
@@ -210,13 +211,13 @@ TEST_CASE("disconnect succeeds after end_timeout if the peer has confirmed the e
     const async::connection client = co_await here.listener.accept(brief);
     received all;
     co_await receive_all(client, all);
-    co_await async::sleep_for(here.loop, 500ms);
+    co_await async::sleep_for(here.loop, after_end_timeout);
     co_await client.disconnect().report_to(passive_end);
   };
   const auto active = [&]() -> async::task<> {
     const async::connection server = co_await async::connect(here.loop, here.address(), brief);
     co_await server.disconnect();
-    co_await async::sleep_for(here.loop, 500ms);
+    co_await async::sleep_for(here.loop, after_end_timeout);
     co_await server.disconnect().report_to(active_end);
   };
   here.loop.spawn(passive());
@@ -275,8 +276,10 @@ TEST_CASE("A connection keeps its protection domain after its queue pair is dest
     const ibv_pd* const before = client.protection_domain().native_handle();
     received all;
     co_await receive_all(client, all);
-    co_await async::sleep_for(here.loop, 500ms);
-    has_pair = static_cast<bool>(client.queue_pair());
+    for (int each = 0; each < 400 && has_pair; ++each) {
+      co_await async::sleep_for(here.loop, 50ms);
+      has_pair = static_cast<bool>(client.queue_pair());
+    }
     is_same = client.protection_domain().native_handle() == before;
   };
   const auto active = [&]() -> async::task<> {
@@ -296,11 +299,14 @@ TEST_CASE("A late answer to a connect that timed out does not end the next step"
   std::error_code connected;
   std::optional<cm::rejection> rejection;
   std::chrono::steady_clock::duration slept{};
-  async::connection_options hurried = small;
-  hurried.connect_timeout = 100ms;
+  async::event has_timed_out{here.loop};
+  bool has_request = false;
   const auto passive = [&](bool rejects) -> async::task<> {
-    async::connection_request request = co_await here.listener.next();
-    co_await async::sleep_for(here.loop, 300ms);
+    std::error_code none;
+    async::connection_request request = co_await here.listener.next().report_to(none);
+    if (!request) co_return;
+    has_request = true;
+    static_cast<void>(co_await has_timed_out.wait());
     if (rejects) {
       std::error_code abandoned;
       request.reject(cm::private_data::of("late"), abandoned);
@@ -312,19 +318,32 @@ TEST_CASE("A late answer to a connect that timed out does not end the next step"
     received all;
     co_await receive_all(client, all);
   };
+  std::chrono::steady_clock::time_point begin;
+  const auto begin_sleep = [&] {
+    begin = std::chrono::steady_clock::now();
+    has_timed_out.set();
+  };
   const auto active = [&]() -> async::task<> {
-    const auto begin = std::chrono::steady_clock::now();
-    // The operation lives until the end of the expression.
-    static_cast<void>(co_await async::connect(here.loop, here.address(), hurried)
-                          .rejection_to(rejection)
-                          .report_to(connected)),
-        co_await async::sleep_for(here.loop, 1s);
-    slept = std::chrono::steady_clock::now() - begin;
+    async::connection_options hurried = small;
+    // On a busy machine the limit may end before the request is sent.
+    for (auto limit = 100ms; limit < 20s && !has_request; limit *= 2) {
+      hurried.connect_timeout = limit;
+      has_timed_out.reset();
+      // The operation lives until the end of the expression.
+      static_cast<void>(co_await async::connect(here.loop, here.address(), hurried)
+                            .rejection_to(rejection)
+                            .report_to(connected)),
+          begin_sleep(), co_await async::sleep_for(here.loop, 1s);
+      slept = std::chrono::steady_clock::now() - begin;
+    }
+    here.listener.cancel_waits();
   };
   for (const bool rejects : {false, true}) {
+    has_request = false;
     here.loop.spawn(passive(rejects));
     here.loop.spawn(active());
     here.run();
+    CHECK(has_request);
     CHECK(connected == std::errc::timed_out);
     CHECK(slept >= 1s);
     CHECK(!rejection);
@@ -388,8 +407,11 @@ TEST_CASE("A deadline does not wake the loop early", "[rdma_connect]") {
     const async::connection client = co_await here.listener.accept(brief);
     received all;
     co_await receive_all(client, all);
-    co_await async::sleep_for(here.loop, 500ms);
-    next_after_end = here.loop.run_pending();
+    // The connection keeps its timer until end_timeout, much less than the deadline.
+    for (int each = 0; each < 200 && next_after_end != -1; ++each) {
+      co_await async::sleep_for(here.loop, 50ms);
+      next_after_end = here.loop.run_pending();
+    }
   };
   const auto active = [&]() -> async::task<> {
     const async::connection server = co_await async::connect(here.loop, here.address(), small);

@@ -300,11 +300,11 @@ TEST_CASE("A message that arrives before the deadline is received although the l
   std::promise<void> sent;
   const auto passive = [&]() -> async::task<> {
     const async::connection client = co_await here.listener.accept(small);
-    client.expires_after(300ms);
+    client.expires_after(1s);
     here.loop.post([&] {
       waits.set_value();
       sent.get_future().wait();
-      std::this_thread::sleep_for(500ms);  // The deadline passes meanwhile.
+      std::this_thread::sleep_for(1200ms);  // The deadline passes meanwhile.
     });
     const async::message message = co_await client.next().report_to(why);
     CHECK(message);
@@ -320,6 +320,10 @@ TEST_CASE("A message that arrives before the deadline is received although the l
       sent.set_value();
       const async::message received = co_await server.next();
       CHECK(received);
+      // The end of this side would flush the answer if it is not acknowledged.
+      std::error_code ignored;
+      const async::message none = co_await server.next().report_to(ignored);
+      CHECK_FALSE(none);
     });
     loop.run();
   });

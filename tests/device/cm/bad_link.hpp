@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -43,34 +44,39 @@ class worse_link {
   }
 };
 
-/// A link that loses everything, for a time, while this object lives.
+/// A link that loses everything, for a time or until this object dies.
 class cut {
  public:
   /// It is cut this long after `begin`.
-  cut(std::chrono::milliseconds after, std::chrono::milliseconds length)
+  explicit cut(std::chrono::milliseconds after,
+               std::optional<std::chrono::milliseconds> length = {})
       : thread_{[this, after, length] {
           state_.wait(state::waiting);
           if (state_ == state::over) return;
           std::this_thread::sleep_for(after);
           make_bad("loss 100%");
-          std::this_thread::sleep_for(length);
+          if (length)
+            std::this_thread::sleep_for(*length);
+          else
+            state_.wait(state::begun);
           make_bad("loss 0%");
         }} {}
   cut(const cut&) = delete;
   cut& operator=(const cut&) = delete;
-  ~cut() { go_to(state::over); }
+  ~cut() {
+    state_ = state::over;
+    state_.notify_one();
+  }
 
   /// The first call counts.
-  void begin() noexcept { go_to(state::begun); }
+  void begin() noexcept {
+    state expected = state::waiting;
+    state_.compare_exchange_strong(expected, state::begun);
+    state_.notify_one();
+  }
 
  private:
   enum class state { waiting, begun, over };
-
-  void go_to(state next) noexcept {
-    state expected = state::waiting;
-    state_.compare_exchange_strong(expected, next);
-    state_.notify_one();
-  }
 
   // A packet that is sent while the first queueing discipline replaces another one is not taken,
   // and Soft-RoCE fails its send.

@@ -102,7 +102,8 @@ void exchange_over(messages::network which) {
   options.over = which;
   options.receives = 8;
   options.block_size = 256;
-  options.connect_timeout = 1s;
+  // A peer over TCP that has no descriptor left does not answer.
+  options.connect_timeout = which == messages::network::tcp ? 3s : 30s;
   async::event_loop loop;
   messages::listener listener{loop, every_address(), options};
   std::exception_ptr failed;

@@ -109,17 +109,18 @@ TEST_CASE("A killed or stopped peer ends the channel, and an idle one does not")
     failure why;
     loop.spawn([&]() -> async::task<> {
       messages::channel_options options = channel_test::few_receives();
-      options.dead_after = 1s;
+      if (!is_killed) options.dead_after = 5s;
       messages::channel client = co_await messages::connect(loop, address, options);
       co_await client.send(std::string_view{"hello"});
       static_cast<void>(server.word());
-      co_await async::sleep_for(loop, 3s);
-      co_await client.send(std::string_view{"hello"});
-      static_cast<void>(server.word());
-      if (is_killed)
+      if (is_killed) {
         server.kill();
-      else
+      } else {
+        co_await async::sleep_for(loop, 6s);
+        co_await client.send(std::string_view{"hello"});
+        static_cast<void>(server.word());
         server.stop();
+      }
       const messages::incoming none = co_await client.next().report_to(why);
       CHECK_FALSE(none);
     });

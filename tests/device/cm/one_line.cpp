@@ -105,8 +105,8 @@ TEST_CASE("One line tries the addresses of a host in order") {
   const named_host host{addresses};
   auto served = serve(listener);
   speak([&](cm::connect_options options, auto prepare) {
-    options.resolve_timeout = std::chrono::seconds{1};
-    options.connect_timeout = std::chrono::seconds{2};
+    options.resolve_timeout = std::chrono::seconds{4};
+    options.connect_timeout = std::chrono::seconds{5};
     return cm::connect(host.name, listener.port(), options, prepare);
   });
   served.get();
@@ -223,7 +223,7 @@ TEST_CASE("Each attempt to connect a channel to a host has a session of its own"
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   messages::channel_options options;
   options.over = messages::network::rdma;
-  options.connect_timeout = std::chrono::milliseconds{300};
+  options.connect_timeout = std::chrono::seconds{2};
   options.resume_within = std::chrono::seconds{1};
   std::error_code why;
   async::event_loop loop;

@@ -131,6 +131,7 @@ async::task<> stay(side& here, part mine, chance& random, account& counts) {
   try {
     if (is_of_ring(mine)) {
       const async::connection with = co_await here.listener.accept(for_rings);
+      static_cast<void>(co_await with.next());
       co_await play_ring(with, mine, random, counts);
     } else {
       const remote_stream with = co_await remote_stream::accept(here.listener, {});
@@ -159,6 +160,7 @@ async::task<> be_killed(async::event_loop& loop, shared_round& shared) {
   const cm::socket_address peer = device_address(child_process::port());
   if (is_of_ring(shared.of_killed)) {
     const async::connection with = co_await async::connect(loop, peer, for_rings);
+    co_await with.perform(send());  // Over iWARP, the client is the first to send.
     kill_later();
     co_await play_ring(with, shared.of_killed, random, shared.killed);
   } else {

@@ -122,6 +122,7 @@ TEST_CASE("A stream carries every byte in both directions at once",
 TEST_CASE("Reading a stream does not wait for its writes") {
   both_sides both;
   std::array<std::uint64_t, 2> read{};
+  async::event may_read{both.loop};
   int writing = 2;
   const auto use = [&](std::size_t which) {
     return [&, which](const remote_stream& stream) -> async::task<> {
@@ -132,9 +133,13 @@ TEST_CASE("Reading a stream does not wait for its writes") {
         co_await stream.shutdown();
         has_written.set();
       });
-      co_await async::sleep_for(both.loop, std::chrono::milliseconds{50});
-      // Each write has filled the memory of both sides.
-      if (which == 0) CHECK(writing == 2);
+      if (which == 0) {
+        co_await async::sleep_for(both.loop, std::chrono::milliseconds{50});
+        // Each write has filled the memory of both sides.
+        CHECK(writing == 2);
+        may_read.set();
+      }
+      static_cast<void>(co_await may_read.wait());
       read[which] = co_await read_numbered(stream, 500, 1);
       static_cast<void>(co_await has_written.wait());
       co_await stream.close();
@@ -226,6 +231,7 @@ TEST_CASE("A close of a stream fails with ETIMEDOUT if the peer does not read") 
   stream_options options = patient;
   options.end_timeout = std::chrono::milliseconds{300};
   failure why;
+  async::event has_closed{both.loop};
   both.run_both(
       [&](const remote_stream& client) -> async::task<> {
         std::error_code lost;
@@ -234,9 +240,10 @@ TEST_CASE("A close of a stream fails with ETIMEDOUT if the peer does not read") 
         });
         co_await client.close().report_to(why);
         CHECK(lost == std::errc::timed_out);
+        has_closed.set();
       },
       [&](const remote_stream& server) -> async::task<> {
-        co_await async::sleep_for(both.loop, std::chrono::seconds{1});
+        static_cast<void>(co_await has_closed.wait());
         std::error_code ignored;
         co_await server.close().report_to(ignored);
       },
@@ -434,7 +441,8 @@ class hostile_peer {
   [[nodiscard]] const stream_offer& offer() const { return offer_; }
   [[nodiscard]] const async::connection& connection() const { return server_; }
 
-  /// Writes nothing with each of these messages, and blocks the loop until they have arrived.
+  /// Writes nothing with each of these messages, and blocks the loop until they have arrived: until
+  /// a later write has changed the memory of the stream, which belongs to this process.
   void send_at_once(std::initializer_list<std::uint32_t> messages) const {
     const remote_buffer<std::byte, access_right::remote_write> nothing{
         adopt, offer_.buffer.address, 0, static_cast<rkey>(offer_.buffer.key)};
@@ -447,7 +455,19 @@ class hostile_peer {
         server_.post(write_with_immediate(nothing, static_cast<immediate>(each))).check();
       at += sizeof each;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    constexpr std::size_t size = 40;
+    const auto* const last = reinterpret_cast<const volatile std::byte*>(
+        static_cast<std::uintptr_t>(offer_.buffer.address + size - 1));
+    const std::byte before = *last;
+    std::ranges::fill(memory_->bytes().first(size), ~before);
+    const remote_buffer<std::byte, access_right::remote_write> behind{
+        adopt, offer_.buffer.address, size, static_cast<rkey>(offer_.buffer.key)};
+    server_.post(write(behind, memory_->slice(0, size))).check();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (*last == before) {
+      expect(std::chrono::steady_clock::now() < end, "the messages arrive");
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
   }
 
   /// Writes, and sends the message.
@@ -552,9 +572,11 @@ TEST_CASE("A hostile peer of a stream is refused with a sentence", "[ibv_post_re
       const remote_stream server =
           co_await remote_stream::connect(here.loop, here.address(), options);
       std::vector<std::byte> written(1000);
-      co_await server.write(written).report_to(why);
       // A disconnect in front of the violation ends the write.
-      co_await async::sleep_for(here.loop, std::chrono::milliseconds{50});
+      for (int tries = 0; tries < 1000 && why.code() != std::errc::protocol_error; ++tries) {
+        co_await server.write(written).report_to(why);
+        co_await async::sleep_for(here.loop, std::chrono::milliseconds{10});
+      }
       co_await server.write(written).report_to(why);
       std::error_code ended;
       co_await server.close().report_to(ended);

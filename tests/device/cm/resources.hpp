@@ -45,10 +45,10 @@ namespace cm_test {
 [[nodiscard]] inline std::string rdma_objects() { return output_of("rdma resource show"); }
 
 /// The objects that the kernel still holds in addition to `expected`. The kernel frees some objects
-/// after the call that destroys them, so they have a few seconds.
+/// after the call that destroys them, so they have some time.
 [[nodiscard]] inline std::string rdma_objects_settled_to(const std::string& expected) {
   std::string now = rdma_objects();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   while (now != expected && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
     now = rdma_objects();

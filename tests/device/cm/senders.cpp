@@ -289,7 +289,7 @@ TEST_CASE("A sender of a request is stopped after the loop that ends has destroy
   auto sending =
       protocol::connect(client->send(memory->region.buffer()), noting_receiver{[&] {
                           // The kernel frees some objects after the call that destroys them.
-                          for (int each = 0; each < 40 && at_stop != before - 1; ++each) {
+                          for (int each = 0; each < 400 && at_stop != before - 1; ++each) {
                             std::this_thread::sleep_for(50ms);
                             at_stop = pairs();
                           }

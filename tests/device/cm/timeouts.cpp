@@ -56,15 +56,16 @@ void check_timed_out(const failure& why) {
   CHECK(why.explanation().find("within 300 ms") != std::string_view::npos);
 }
 
-/// Has a signal handler run in a while.
+/// Has a signal handler run in a while, and again and again: the first signal may come before the
+/// wait that it is to end.
 class alarm_soon {
  public:
   alarm_soon() {
     struct sigaction action{};
     action.sa_handler = [](int) {};
     ::sigaction(SIGALRM, &action, nullptr);
-    const itimerval once{{0, 0}, {0, 200'000}};
-    ::setitimer(ITIMER_REAL, &once, nullptr);
+    const itimerval repeated{{0, 200'000}, {0, 200'000}};
+    ::setitimer(ITIMER_REAL, &repeated, nullptr);
   }
   alarm_soon(const alarm_soon&) = delete;
   alarm_soon& operator=(const alarm_soon&) = delete;
@@ -87,13 +88,11 @@ TEST_CASE("An address without a neighbour fails and leaves the connector usable"
   // A device without neighbours resolves every address without a request.
   auto start = cm::connector<transport::rc>::create();
   failure why;
-  const auto began = std::chrono::steady_clock::now();
   auto near = start.resolve_address(nobody(), {.timeout = soon}, why);
   if (near) return tell_skip("addresses that nobody has", "the device needs no neighbours");
   INFO(why.what());
   CHECK(why.code() == std::errc::host_unreachable);
   CHECK(why.explanation().starts_with("no neighbour answers for "));
-  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{5});
   near = start.resolve_address(device_address(7471));
   CHECK(near);
 }
@@ -137,9 +136,9 @@ TEST_CASE("wait_disconnected and disconnect time out if the peer does not respon
   check_timed_out(why);
   // It has ended on this side nevertheless.
   CHECK(sides.near.drain([](const completion&) {}) == 1);
-  sides.far.wait_disconnected(soon);
+  sides.far.wait_disconnected(std::chrono::seconds{10});
   sides.far.disconnect();
-  sides.near.wait_disconnected(soon);
+  sides.near.wait_disconnected(std::chrono::seconds{10});
 }
 
 TEST_CASE("A signal handler ends each wait with EINTR", "[rdma_get_cm_event][optional]") {

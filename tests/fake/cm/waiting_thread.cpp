@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A thread that waits for one step after the other.
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <future>
+#include <string>
 #include <system_error>
 #include <thread>
+
+#include <unistd.h>
 
 #include <adverb/async.hpp>
 #include <support/catch.hpp>
@@ -28,15 +32,30 @@ struct calling_operation : async::operation {
   Function called_;
 };
 
-/// Completes an operation a moment later, from another thread.
+/// Returns true if a thread of this process sleeps.
+[[nodiscard]] bool is_asleep(pid_t thread) {
+  std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
+  std::string fields;
+  std::getline(file, fields);
+  // The state follows the name, which is in parentheses.
+  return fields.substr(fields.rfind(')') + 1, 2) == " S";
+}
+
+/// Completes an operation from another thread as soon as this one, which is about to run the loop,
+/// sleeps. Nothing then uses the fake, which is not thread safe.
 [[nodiscard]] std::thread complete_soon(loop_connection& of, async::operation& which) {
   ibv_cq* const queue = of.loop.queue(of.context).native_handle();
-  return std::thread{[&machine = of.machine, queue, &which] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{30});
+  std::promise<void> created;
+  std::thread other{[&machine = of.machine, queue, &which, waiting = ::gettid(),
+                     is_created = created.get_future()] {
+    is_created.wait();
+    while (!is_asleep(waiting)) std::this_thread::yield();
     ibv_wc done{};
     done.wr_id = reinterpret_cast<std::uintptr_t>(&which);
     machine.complete(queue, done);
   }};
+  created.set_value();
+  return other;
 }
 
 }  // namespace
