@@ -352,8 +352,7 @@ TEST_CASE("A new queue at the address of a destroyed one has no reserved entries
     auto some = std::make_unique<completion_reservation>(queue, 16U);
     std::thread other{[&] { some.reset(); }};
     std::error_code in_use;
-    do queue.close(in_use);
-    while (in_use);
+    for (queue.close(in_use); in_use; queue.close(in_use)) std::this_thread::yield();
     const completion_queue next{device, 16};
     const std::size_t reserved = next.reserved();
     other.join();

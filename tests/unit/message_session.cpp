@@ -188,8 +188,10 @@ TEST_CASE("The accepting side of iWARP is silent until the connecting side has s
   for (std::uint32_t each = 0; each < message_session::ticks_to_probe; ++each)
     CHECK(far.state.tick());
   CHECK_FALSE(far.act());
+  CHECK_FALSE(far.state.may_send_failed());
   CHECK(near.act());
   CHECK(far.receive());
+  CHECK(far.state.may_send_failed());
   CHECK(far.send(1));
 }
 

@@ -390,6 +390,8 @@ class world {
     try {
       async::connection made = co_await Framework::wait(
           async::connect(self.framework_->loop, self.address_, options(random)));
+      // Over iWARP, the client is the first to send.
+      if (on_iwarp()) co_await Framework::wait(made.perform(send()));
       step.finish();
       self.add(std::move(made), random);
     } catch (const std::system_error&) {
@@ -408,6 +410,7 @@ class world {
       in_progress step{self.tally_};
       try {
         async::connection made = co_await Framework::wait(self.listener_->accept(options(random)));
+        if (on_iwarp()) static_cast<void>(co_await Framework::wait(made.next()));
         step.finish();
         self.add(std::move(made), random);
       } catch (const std::system_error&) {

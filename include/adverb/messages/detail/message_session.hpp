@@ -258,8 +258,10 @@ class message_session {
   /// The program sends no more messages.
   void close() noexcept { is_closing_ = must_confirm_ = true; }
 
-  /// Returns true if the peer has room for the frame `failed`.
-  [[nodiscard]] bool may_send_failed() const noexcept { return credits_.may_send_control(); }
+  /// Returns true if the peer has room for the frame `failed`, and over iWARP may be sent one.
+  [[nodiscard]] bool may_send_failed() const noexcept {
+    return (blocked_ & until_heard) == 0 && credits_.may_send_control();
+  }
   /// Returns the last frame, with the rule that the peer has violated.
   [[nodiscard]] message_frame send_failed(session_violation which) noexcept {
     message_frame made{.type = message_frame_type::failed,
