@@ -14,7 +14,7 @@
 //
 // Other arguments go to Catch2, which runs the selected cases in one process: a case can leave
 // something behind on purpose for the next one. If each case has a process, a crash loses its own
-// case only, and a case that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is
+// case only, and a case that does not end in $ADVERB_CASE_TIMEOUT seconds (180 unless set) is
 // killed. If $ADVERB_CASES names a file, only the cases that it lists run. The output for each case
 // is read by support/verdict.
 //
@@ -40,6 +40,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +169,7 @@ class case_process {
     if (process_ < 0) std::perror("fork"), std::exit(125);
     if (process_ == 0) {
       ::setpgid(0, 0);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A runner that is killed leaves no case behind.
       for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
       ::dup2(output[1], STDOUT_FILENO);
       ::dup2(output[1], STDERR_FILENO);
@@ -301,7 +303,8 @@ void meet_the_other_host(int number) {
 [[nodiscard]] int run_each(Catch::Session& session, const char* program,
                            const std::vector<std::string>& sources, bool together) {
   const char* const seconds = std::getenv("ADVERB_CASE_TIMEOUT");
-  const std::chrono::seconds limit{seconds != nullptr ? std::atoi(seconds) : 60};
+  // A processor that is emulated or shared may need minutes for a case that does not hang.
+  const std::chrono::seconds limit{seconds != nullptr ? std::atoi(seconds) : 180};
   const auto listed = listed_cases();
   std::set<std::string> unknown{sources.begin(), sources.end()};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &end_with_case);

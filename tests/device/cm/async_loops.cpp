@@ -87,15 +87,15 @@ TEST_CASE("Tasks sleep at least as long as requested, and wake in the order of t
     async::event_loop loop{{.waiting = way}};
     std::vector<int> ended;
     const auto begin = steady_clock::now();
-    loop.spawn(note_after(loop, 60ms, 3, ended));
-    loop.spawn(note_after(loop, 20ms, 1, ended));
+    loop.spawn(note_after(loop, 300ms, 3, ended));
+    loop.spawn(note_after(loop, 100ms, 1, ended));
     loop.spawn(note_after(loop, 0ms, 0, ended));
-    loop.spawn(note_after(loop, 40ms, 2, ended));
+    loop.spawn(note_after(loop, 200ms, 2, ended));
     CHECK(ended.empty());
     loop.run();
     const auto length = steady_clock::now() - begin;
     CHECK(ended == std::vector{0, 1, 2, 3});
-    CHECK(length >= 60ms);
+    CHECK(length >= 300ms);
   }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("A loop sleeps until its next timer, whichever was set first or has go
     std::error_code never_reached;
     const sleep_meter meter;
     loop.spawn(
-        [&]() -> async::task<> { co_await async::sleep_for(loop, 60ms).report_to(cancelled); });
+        [&]() -> async::task<> { co_await async::sleep_for(loop, 1min).report_to(cancelled); });
     loop.spawn(note_after(loop, 30ms, 1, ended), [&](const std::exception_ptr&) {
       loop.cancel_sleeps();
       loop.spawn([&]() -> async::task<> {
@@ -133,7 +133,7 @@ TEST_CASE("A loop sleeps until its next timer, whichever was set first or has go
       });
       loop.spawn(note_after(loop, 400ms, 3, ended),
                  [&](const std::exception_ptr&) { loop.cancel_sleeps(); });
-      loop.spawn(note_after(loop, 200ms, 2, ended));
+      loop.spawn(note_after(loop, 100ms, 2, ended));
     });
     loop.run();
     CHECK(cancelled == std::errc::operation_canceled);
@@ -232,7 +232,7 @@ TEST_CASE("A stop that comes with an exception, or with the end of a wait, ends 
   const pipe_ends ends;
   bool has_slept = false;
   loop.spawn([&]() -> async::task<> {
-    co_await async::sleep_for(loop, 3s);
+    co_await async::sleep_for(loop, 1min);
     has_slept = true;
   });
   // Both come in one turn of the loop.
@@ -338,7 +338,7 @@ TEST_CASE("A task awaits several tasks at once, and gets their results",
     co_return std::make_unique<int>(7);
   };
   loop.spawn([](auto& at, auto& order, auto& out, auto& third) -> async::task<> {
-    out = co_await async::when_all(count_after(at, 20ms, 2, order), note_after(at, 1ms, 1, order),
+    out = co_await async::when_all(count_after(at, 200ms, 2, order), note_after(at, 1ms, 1, order),
                                    third());
     co_await async::when_all(note_after(at, 0ms, 3, order), note_after(at, 1ms, 4, order));
     out = co_await async::when_all(count_after(at, 0ms, 5, order), note_after(at, 0ms, 6, order),
