@@ -44,6 +44,24 @@ class worse_link {
   }
 };
 
+/// Keeps the hardware addresses of the peers while it lives. If one is resolved again while the
+/// link is cut, the packets to it wait, and arrive when the link is good again.
+class known_neighbours {
+ public:
+  known_neighbours() { expect(change("permanent"), "the neighbours are known"); }
+  known_neighbours(const known_neighbours&) = delete;
+  known_neighbours& operator=(const known_neighbours&) = delete;
+  ~known_neighbours() { static_cast<void>(change("stale")); }
+
+ private:
+  [[nodiscard]] static bool change(const std::string& to) {
+    return in_guest(
+        "ip -4 neighbour show dev $SOFTRDMA_INTERFACE | while read -r address rest; do "
+        "ip neighbour change $address dev $SOFTRDMA_INTERFACE nud " +
+        to + " || exit 1; done");
+  }
+};
+
 /// A link that loses everything, for a time or until this object dies.
 class cut {
  public:

@@ -202,6 +202,7 @@ void check_cut(lost what) {
           connection =
               ready.accept({.private_data = cm::private_data::of(here.own_introduction())});
           here.begin(connection, peer);
+          const known_neighbours known;
           {
             std::optional<worse_link> silent;
             if (what == lost::answers) silent.emplace(everything);
@@ -233,6 +234,7 @@ void check_cut(lost what) {
                                       .retry_count = retries});
           here.begin(connection, connection.private_data().as<introduction>().value());
           meet("cut-" + name);
+          const known_neighbours known;
           {
             std::optional<worse_link> silent;
             if (what == lost::requests) silent.emplace(everything);
