@@ -67,6 +67,7 @@ struct exchanged {
   std::uint32_t wrong = 0;
   std::uint32_t unconfirmed = 0;
   std::error_code why;
+  std::chrono::steady_clock::time_point ended;
   /// Is called for each that is received, unless it is empty.
   std::function<void()> on_arrival{};
 };
@@ -116,6 +117,7 @@ async::task<> exchange(async::event_loop& loop, messages::channel self, const go
     ++counts.received;
     if (counts.on_arrival) counts.on_arrival();
   }
+  counts.ended = std::chrono::steady_clock::now();
   if (!is_sent) co_await all_sent.wait();
   if (!counts.why) co_await self.close().report_to(counts.why);
   counts.unconfirmed = self.unconfirmed();
@@ -335,6 +337,7 @@ TEST_CASE("A channel whose link is cut for good ends within dead_after on both m
   constexpr auto dead_after = 3s;
   const auto forever = [](std::uint32_t) { return true; };
   for (const messages::network over : networks) {
+    std::chrono::steady_clock::time_point begin;
     // Each machine loses the packets that it sends, until both channels have ended.
     const std::string both_ended = "ended-over-" + std::string{name_of(over)};
     two_sides_of(
@@ -352,14 +355,21 @@ TEST_CASE("A channel whose link is cut for good ends within dead_after on both m
         [&](const cm::socket_address& address) {
           INFO("over " << name_of(over));
           cut link{300ms};
+          const auto begins = [&] {
+            if (begin == std::chrono::steady_clock::time_point{})
+              begin = std::chrono::steady_clock::now();
+            link.begin();
+          };
           const exchanged counts =
-              ask_exchange(address, options_over(over, dead_after), forever, [&] { link.begin(); });
+              ask_exchange(address, options_over(over, dead_after), forever, begins);
           meet(both_ended);
           INFO(counts.why.message());
           CHECK(is_end_by_time(counts.why));
           CHECK(counts.wrong == 0);
           CHECK(counts.received != 0);
           CHECK(counts.unconfirmed != 0);
+          // The rest is room for a busy machine.
+          CHECK(counts.ended - begin < 300ms + 2 * dead_after + 12s);
         });
   }
 }

@@ -36,9 +36,11 @@ struct shipped {
   std::uint64_t entries = 0;
   bool are_right = true;
   std::error_code why;
+  std::chrono::steady_clock::time_point ended;
 };
 
 async::task<> end(const async::connection& peer, shipped& counts) {
+  counts.ended = std::chrono::steady_clock::now();
   if (!counts.why) co_await peer.disconnect().report_to(counts.why);
 }
 
@@ -181,7 +183,9 @@ TEST_CASE("A link that is cut for less than its retries costs a stream no byte",
 TEST_CASE("A ring whose link is cut for good ends within dead_after on both machines",
           "[ibv_post_send][optional]") {
   if (!on_two_hosts()) return tell_skip("a link that is cut", "there is one machine");
-  async::connection_options options = options_of(3s);
+  constexpr auto dead_after = 3s;
+  std::chrono::steady_clock::time_point begin;
+  async::connection_options options = options_of(dead_after);
   options.end_timeout = 5s;
   // Each machine loses the packets that it sends, until both rings have ended.
   two_sides_of(
@@ -197,12 +201,17 @@ TEST_CASE("A ring whose link is cut for good ends within dead_after on both mach
         cut link{300ms};
         const shipped written = ship(address, options, [&](std::uint64_t each) {
           // The reader has freed a slot.
-          if (each == slots.slots + 1) link.begin();
+          if (each == slots.slots + 1) {
+            begin = std::chrono::steady_clock::now();
+            link.begin();
+          }
           return true;
         });
         meet("ended");
         INFO(written.why.message());
         CHECK(is_end_by_time(written.why));
         CHECK(written.entries > slots.slots);
+        // The rest is room for a busy machine.
+        CHECK(written.ended - begin < 300ms + 2 * dead_after + 12s);
       });
 }
