@@ -288,13 +288,16 @@ TEST_CASE(
     });
     before = regions();
     for (int each = 0; each < 5; ++each) {
+      // The end that is done first may leave the last frame of the other unacknowledged.
       here.loop.spawn([&]() -> async::task<> {
         messages::channel accepted = co_await here.listener.accept();
-        co_await accepted.close();
+        std::error_code ignored;
+        co_await accepted.close().report_to(ignored);
       });
       messages::channel connected =
           co_await messages::connect(here.loop, here.address(), here.client_options);
-      co_await connected.close();
+      std::error_code ignored;
+      co_await connected.close().report_to(ignored);
     }
     while (here.loop.connections() > 2) co_await async::sleep_for(here.loop, 1ms);
     co_await async::sleep_for(here.loop, 1ms);
