@@ -98,7 +98,7 @@ void fail_each_and_more(const char* name, const Path& path,
     REQUIRE(no_object_is_left(cm::context_list{}));
   }
   if (settle) settle();
-  std::this_thread::sleep_for(100ms);
+  std::this_thread::sleep_for(100ms);  // Other threads end their connections.
   const held before;
   fail_each(name, path, 1, step);
   // Exceptions have used their memory, too.

@@ -55,6 +55,7 @@ TEST_CASE("A peer whose process is stopped ends the connection after dead_after"
   const cm::socket_address address = device_address(server.word());
   async::event_loop loop;
   failure why;
+  std::chrono::steady_clock::duration noticed{};
   loop.spawn([&]() -> async::task<> {
     async::connection_options options = beating;
     options.end_timeout = 1s;
@@ -64,8 +65,10 @@ TEST_CASE("A peer whose process is stopped ends the connection after dead_after"
     const text_memory memory{client, "hello"};
     co_await client.send(memory.region.buffer().slice(0, 5));
     static_cast<void>(server.word());
+    const auto stopped = std::chrono::steady_clock::now();
     server.stop();
     static_cast<void>(co_await client.next().report_to(why));
+    noticed = std::chrono::steady_clock::now() - stopped;
     std::error_code ignored;
     co_await client.disconnect().report_to(ignored);
   });
@@ -73,6 +76,9 @@ TEST_CASE("A peer whose process is stopped ends the connection after dead_after"
   CHECK(why.code() == std::errc::timed_out);
   CHECK(std::string_view{why.what()}.find("no heartbeat of the peer came within") !=
         std::string_view::npos);
+  // The last heartbeat may be some time old. The rest is room for a busy machine.
+  CHECK(noticed >= dead_after / 2);
+  CHECK(noticed < dead_after + 10s);
 }
 
 TEST_CASE("Silent peers, and peers that leave messages unread, are not reported as dead",
